@@ -1,0 +1,40 @@
+#pragma once
+// A persistent pool for short parallel sections (microseconds): workers spin for a while between
+// sections, then park. It is always passed as an argument, never global.
+//
+// Not re-entrant: one section at a time, from one calling thread; a task must not start another.
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace pellucid {
+
+class ThreadPool {
+ public:
+  /// `threads` >= 1 counts the caller. `pin` binds thread i to the i-th CPU this process may use.
+  explicit ThreadPool(int threads, bool pin = false);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  [[nodiscard]] int threads() const;
+
+  /// Runs task(i) for each i in [0, count), taken one by one from a shared counter; returns when
+  /// all are done. Which thread runs which i is not defined: results must not depend on it.
+  template <class Task>
+  void parallel_for(std::int64_t count, Task&& task) {
+    using T = std::remove_reference_t<Task>;
+    run(count, [](void* context, std::int64_t i) { (*static_cast<T*>(context))(i); },
+        const_cast<void*>(static_cast<const void*>(&task)));
+  }
+
+ private:
+  using TaskFn = void (*)(void* context, std::int64_t index);
+  void run(std::int64_t count, TaskFn fn, void* context);
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace pellucid
