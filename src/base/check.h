@@ -6,7 +6,6 @@ namespace pellucid {
 [[noreturn]] void check_failed(const char* file, int line, const char* condition);
 }  // namespace pellucid
 
-#define PELLUCID_CHECK(condition)      \
-  (static_cast<bool>(condition)        \
-       ? static_cast<void>(0)          \
-       : ::pellucid::check_failed(__FILE__, __LINE__, #condition))
+#define PELLUCID_CHECK(condition)                      \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
+                                : ::pellucid::check_failed(__FILE__, __LINE__, #condition))

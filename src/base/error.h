@@ -22,12 +22,12 @@ enum class ErrorKind {
 
 struct Error {
   ErrorKind kind = ErrorKind::kInvalid;
-  std::string rule;      ///< short stable id, snake_case: "header_len", "json_depth"
-  std::string object;    ///< what is wrong: a tensor, a key, a file, a setting
-  std::string found;     ///< what was there
-  std::string expected;  ///< what the rule asks for
-  std::string source;    ///< file (and place in it) or setting at fault
-  std::string fix;       ///< what the user can do; empty when the other fields already say it
+  std::string rule = {};      ///< short stable id, snake_case: "header_len", "json_depth"
+  std::string object = {};    ///< what is wrong: a tensor, a key, a file, a setting
+  std::string found = {};     ///< what was there
+  std::string expected = {};  ///< what the rule asks for
+  std::string source = {};    ///< file (and place in it) or setting at fault
+  std::string fix = {};       ///< what the user can do; empty when the other fields already say it
 
   /// One line: "source: object: found X, expected Y [rule]; fix".
   [[nodiscard]] std::string to_string() const;
@@ -50,15 +50,15 @@ using Expected = std::expected<T, Error>;
 /// `decl` with the value: PELLUCID_TRY(auto file, MappedFile::open(path));
 #define PELLUCID_TRY(decl, expr) \
   PELLUCID_TRY_INNER(PELLUCID_CONCAT(pellucid_try_, __LINE__), decl, expr)
-#define PELLUCID_TRY_INNER(result, decl, expr)                                  \
-  auto result = (expr);                                                         \
+#define PELLUCID_TRY_INNER(result, decl, expr)                                       \
+  auto result = (expr);                                                              \
   if (!result) return std::unexpected<::pellucid::Error>(std::move(result).error()); \
   decl = *std::move(result)
 
 /// Evaluates `expr` (an Expected<void>); on error returns it from this function.
-#define PELLUCID_TRY_VOID(expr)                                                       \
-  do {                                                                                \
-    auto pellucid_try_void = (expr);                                                  \
-    if (!pellucid_try_void)                                                           \
+#define PELLUCID_TRY_VOID(expr)                                                        \
+  do {                                                                                 \
+    auto pellucid_try_void = (expr);                                                   \
+    if (!pellucid_try_void)                                                            \
       return std::unexpected<::pellucid::Error>(std::move(pellucid_try_void).error()); \
   } while (false)

@@ -17,9 +17,8 @@
 
 namespace pellucid {
 
-/// An open directory; paths are resolved beneath it (openat2 RESOLVE_BENEATH, symlinks inside it
-/// allowed unless they leave it; absolute symlink targets are followed only when
-/// `allow_outside_links`: Hugging Face caches link snapshots to blobs).
+/// An open directory; paths are resolved beneath it (openat2 RESOLVE_BENEATH): a link that leaves
+/// it is refused, except "../../blobs/NAME", by which the Hugging Face cache links its snapshots.
 class Directory {
  public:
   static Expected<Directory> open(const std::filesystem::path& path);

@@ -55,9 +55,9 @@ class Value {
 
   /// Unchecked access: CHECKs the type.
   [[nodiscard]] bool boolean() const;
-  [[nodiscard]] std::int64_t integer() const;   ///< kInt only
+  [[nodiscard]] std::int64_t integer() const;    ///< kInt only
   [[nodiscard]] std::uint64_t uinteger() const;  ///< kUint, or kInt >= 0
-  [[nodiscard]] double number() const;          ///< any number, as double
+  [[nodiscard]] double number() const;           ///< any number, as double
   [[nodiscard]] const std::string& string() const;
   [[nodiscard]] const Array& array() const;
   [[nodiscard]] const Object& object() const;
@@ -87,10 +87,10 @@ struct Limits {
                                     const Limits& limits = {});
 
 struct DumpStyle {
-  int indent = -1;                  ///< -1: one line
+  int indent = -1;  ///< -1: one line
   std::string_view item_separator = ",";
   std::string_view key_separator = ":";
-  bool ensure_ascii = false;        ///< \uXXXX for everything above 0x7F
+  bool ensure_ascii = false;  ///< \uXXXX for everything above 0x7F
   bool sort_keys = false;
 };
 

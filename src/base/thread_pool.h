@@ -20,17 +20,27 @@ class ThreadPool {
 
   [[nodiscard]] int threads() const;
 
-  /// Runs task(i) for each i in [0, count), taken one by one from a shared counter; returns when
-  /// all are done. Which thread runs which i is not defined: results must not depend on it.
+  /// Runs task(i), or task(i, worker) with worker in [0, threads()), for each i in [0, count),
+  /// taken one by one from a shared counter; returns when all are done. Which thread runs which i
+  /// is not defined: results must not depend on it; `worker` is for scratch memory only.
   template <class Task>
   void parallel_for(std::int64_t count, Task&& task) {
     using T = std::remove_reference_t<Task>;
-    run(count, [](void* context, std::int64_t i) { (*static_cast<T*>(context))(i); },
+    run(
+        count,
+        [](void* context, std::int64_t i, int worker) {
+          T& body = *static_cast<T*>(context);
+          if constexpr (std::is_invocable_v<T&, std::int64_t, int>) {
+            body(i, worker);
+          } else {
+            body(i);
+          }
+        },
         const_cast<void*>(static_cast<const void*>(&task)));
   }
 
  private:
-  using TaskFn = void (*)(void* context, std::int64_t index);
+  using TaskFn = void (*)(void* context, std::int64_t index, int worker);
   void run(std::int64_t count, TaskFn fn, void* context);
 
   struct State;

@@ -25,7 +25,8 @@ void append(std::string& out, char32_t code_point);
 /// Bytes at the end of `text` that begin a code point and could be completed by later bytes: 0..3.
 [[nodiscard]] std::size_t incomplete_suffix(std::string_view text);
 
-/// For terminals and logs: control characters, DEL, C1 and invalid bytes as \n, \xNN or \u{...}.
+/// For terminals and logs: newline as \n; other control characters (C0, DEL, C1, bidirectional and
+/// line separators) and invalid bytes as \xNN per byte.
 [[nodiscard]] std::string escape_for_display(std::string_view text);
 
 }  // namespace pellucid::utf8
