@@ -31,7 +31,7 @@ struct RopeConfig {
   double beta_slow = 1;
   double mscale = 1;
   double mscale_all_dim = 0;  ///< 0: absent, softmax scale not multiplied
-  std::string source;         ///< which keys it came from: "rope_parameters", "rope_scaling + rope_theta"
+  std::string source;  ///< which keys it came from: "rope_parameters", "rope_scaling + rope_theta"
 
   /// inv_freq [dim / 2], YaRN applied (model.md 3.3), evaluated in f32 as every reference does.
   [[nodiscard]] std::vector<float> inv_freq(std::int64_t dim) const;

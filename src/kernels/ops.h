@@ -36,7 +36,7 @@ struct LinearArgs {
   tensor::WeightView weight;  ///< [N, K]
   const float* x;             ///< [T, K]
   std::int64_t x_stride;
-  float* y;                   ///< [T, N]
+  float* y;  ///< [T, N]
   std::int64_t y_stride;
   std::int64_t tokens;
 };
@@ -71,15 +71,15 @@ enum class RopePairing { kInterleaved, kHalfSplit };
 /// Rotates x[t, h, 0:rope_dim] in place by positions[t] * inv_freq (f32 product, then accurate
 /// sin and cos in double, rounded to f32: model.md 3.3). Pairs (2i, 2i+1) or (i, i + rope_dim/2).
 struct RopeArgs {
-  float* x;                  ///< first rotated element of head 0 of token 0
+  float* x;  ///< first rotated element of head 0 of token 0
   std::int64_t token_stride;
   std::int64_t head_stride;
   std::int64_t heads;
   std::int64_t rope_dim;
   RopePairing pairing;
-  std::span<const float> inv_freq;             ///< [rope_dim / 2]
-  float magnitude;                             ///< multiplies cos and sin; 1 for released models
-  std::span<const std::int32_t> positions;     ///< [T]
+  std::span<const float> inv_freq;          ///< [rope_dim / 2]
+  float magnitude;                          ///< multiplies cos and sin; 1 for released models
+  std::span<const std::int32_t> positions;  ///< [T]
 };
 
 /// y = silu(gate) * up, elementwise over [T, width]. y may be gate or up.
@@ -179,10 +179,10 @@ struct ExpandedAttentionArgs {
 /// Lightning indexer: scores[t, j] = sum_h weights[t, h] * relu(q[t, h] . k_j) for
 /// j < visible[t]; entries from visible[t] to scores_stride are -inf.
 struct IndexerScoresArgs {
-  const float* q;        ///< [T, index_n_heads, index_head_dim], rotated
-  const float* weights;  ///< [T, index_n_heads], already times n_heads^-0.5 * head_dim^-0.5
-  tensor::PagedRows keys;                  ///< width == index_head_dim
-  std::span<const std::int32_t> visible;   ///< [T]
+  const float* q;          ///< [T, index_n_heads, index_head_dim], rotated
+  const float* weights;    ///< [T, index_n_heads], already times n_heads^-0.5 * head_dim^-0.5
+  tensor::PagedRows keys;  ///< width == index_head_dim
+  std::span<const std::int32_t> visible;  ///< [T]
   std::int64_t index_n_heads, index_head_dim;
   std::int64_t tokens;
   float* scores;  ///< [T, scores_stride]

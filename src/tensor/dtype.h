@@ -7,8 +7,25 @@
 
 namespace pellucid::tensor {
 
-enum class DType { kF64, kF32, kF16, kBf16, kF8E4M3, kF8E5M2, kF8E8M0, kF4, kI64, kI32, kI16, kI8,
-                   kU64, kU32, kU16, kU8, kBool };
+enum class DType {
+  kF64,
+  kF32,
+  kF16,
+  kBf16,
+  kF8E4M3,
+  kF8E5M2,
+  kF8E8M0,
+  kF4,
+  kI64,
+  kI32,
+  kI16,
+  kI8,
+  kU64,
+  kU32,
+  kU16,
+  kU8,
+  kBool
+};
 
 /// Bits of one element; kF4 has 4.
 [[nodiscard]] int bits(DType dtype);

@@ -29,19 +29,19 @@ enum class Scale { kNone, kF32, kBf16, kE4M3, kUe8m0 };
 struct WeightView {
   Element element = Element::kBf16;
   Scale scale = Scale::kNone;
-  std::int64_t rows = 0;        ///< out features
-  std::int64_t cols = 0;        ///< in features
-  std::int64_t block_rows = 1;  ///< rows that share a scale
-  std::int64_t block_cols = 1;  ///< columns that share a scale
+  std::int64_t rows = 0;              ///< out features
+  std::int64_t cols = 0;              ///< in features
+  std::int64_t block_rows = 1;        ///< rows that share a scale
+  std::int64_t block_cols = 1;        ///< columns that share a scale
   const std::byte* codes = nullptr;   ///< row-major, rows * row_bytes()
   const std::byte* scales = nullptr;  ///< row-major [ceil(rows/block_rows), scale_cols()]
   float global_scale = 1.0F;
   /// compressed-tensors stores the reciprocal: the value is divided by global_scale.
   bool global_divides = false;
 
-  [[nodiscard]] std::int64_t row_bytes() const;   ///< bytes of codes in one row
+  [[nodiscard]] std::int64_t row_bytes() const;  ///< bytes of codes in one row
   [[nodiscard]] std::int64_t scale_cols() const { return (cols + block_cols - 1) / block_cols; }
-  [[nodiscard]] std::int64_t scale_bytes() const; ///< bytes of one scale
+  [[nodiscard]] std::int64_t scale_bytes() const;  ///< bytes of one scale
   /// Codes and scales together.
   [[nodiscard]] std::int64_t total_bytes() const;
   [[nodiscard]] bool empty() const { return codes == nullptr; }

@@ -20,8 +20,8 @@ namespace pellucid::tokenizer {
 
 struct TemplateLimits {
   std::uint64_t source_bytes_max = 1 << 20;
-  std::uint32_t depth_max = 128;          ///< nesting of the source and of calls
-  std::uint64_t steps_max = 2'000'000;    ///< evaluated nodes
+  std::uint32_t depth_max = 128;        ///< nesting of the source and of calls
+  std::uint64_t steps_max = 2'000'000;  ///< evaluated nodes
   std::uint64_t output_bytes_max = 16 << 20;
   std::uint64_t memory_bytes_max = 64 << 20;  ///< bytes of all strings and containers made
 };

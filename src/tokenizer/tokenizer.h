@@ -38,8 +38,7 @@ class Tokenizer {
 
   /// Invalid UTF-8 bytes in `text` are replaced by U+FFFD, as the reference does. Fails only on
   /// limits ("tokenize_limit").
-  [[nodiscard]] Expected<std::vector<TokenId>> encode(std::string_view text,
-                                                      Special special) const;
+  [[nodiscard]] Expected<std::vector<TokenId>> encode(std::string_view text, Special special) const;
   /// Bytes of the ids; may be invalid UTF-8 at the edges. Unknown ids are an error.
   [[nodiscard]] Expected<std::string> decode_bytes(std::span<const TokenId> ids,
                                                    bool skip_special = false) const;
