@@ -46,8 +46,10 @@ int open_beneath(int directory_fd, const std::string& name) {
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   const long fd = syscall(SYS_openat2, directory_fd, name.c_str(), &how, sizeof(how));
-  if (fd >= 0 || errno != EXDEV || !is_hub_blob_link(directory_fd, name)) {
-    return static_cast<int>(fd);
+  if (fd >= 0 || errno != EXDEV) return static_cast<int>(fd);
+  if (!is_hub_blob_link(directory_fd, name)) {
+    errno = EXDEV;
+    return -1;
   }
   return openat(directory_fd, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }

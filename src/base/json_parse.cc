@@ -127,24 +127,41 @@ class Builder {
   std::string detail_;
 };
 
+/// Whether the escape that ends at `offset` is a leading surrogate: \uD800 to \uDBFF.
+bool ends_in_leading_surrogate(std::string_view text, std::size_t offset) {
+  if (offset < 6 || offset > text.size()) return false;
+  const std::string_view escape = text.substr(offset - 6, 4);
+  constexpr std::string_view kThird = "89abAB";
+  return (escape.starts_with("\\ud") || escape.starts_with("\\uD")) &&
+         kThird.find(escape[3]) != std::string_view::npos;
+}
+
+bool is_utf8_fault(std::string_view text, std::size_t offset, const boost::system::error_code& ec) {
+  if (ec == boost::json::error::illegal_leading_surrogate) return true;
+  if (ec == boost::json::error::illegal_trailing_surrogate) return true;
+  if (ends_in_leading_surrogate(text, offset)) return true;
+  for (std::size_t i = 0; i < text.size() && i <= offset;) {
+    const utf8::Decoded d = utf8::decode(text, i);
+    if (!d.valid) return true;
+    i += d.length;
+  }
+  return false;
+}
+
 Error syntax_error(std::string_view text, std::string_view source, std::size_t offset,
                    const Builder& builder, const boost::system::error_code& ec) {
-  Error error{.rule = "json_syntax", .object = "JSON", .source = std::string(source)};
+  Error error{.rule = "json_syntax",
+              .object = "JSON at byte " + std::to_string(offset),
+              .found = ec.message(),
+              .source = std::string(source)};
   if (!builder.rule().empty()) {
     error.rule = builder.rule();
     error.found = builder.detail();
-    error.kind = error.rule == "duplicate_key" ? ErrorKind::kInvalid : ErrorKind::kLimit;
-  } else {
-    error.found = ec.message();
-    if (!utf8::is_valid(text.substr(0, std::min(offset + 4, text.size())))) {
-      error.rule = "json_utf8";
-      error.found = "invalid UTF-8";
-    } else if (ec == boost::json::error::illegal_leading_surrogate ||
-               ec == boost::json::error::illegal_trailing_surrogate) {
-      error.rule = "json_utf8";
-    }
+    if (error.rule != "duplicate_key") error.kind = ErrorKind::kLimit;
+  } else if (is_utf8_fault(text, offset, ec)) {
+    error.rule = "json_utf8";
+    error.found = "invalid UTF-8 or a lone surrogate";
   }
-  error.object += " at byte " + std::to_string(offset);
   return error;
 }
 
