@@ -68,7 +68,7 @@ def dequantise_plain(raw, base):
 def load_float32(folder):
     """-> {checkpoint name: float32 tensor}, with scales folded in and packed names restored."""
     raw = {}
-    for file in sorted(glob.glob(os.path.join(folder, "*.safetensors"))):
+    for file in sorted(glob.glob(os.path.join(folder, "model*.safetensors"))):
         raw.update(load_file(file))
     weights = {}
     for name in raw:

@@ -49,8 +49,8 @@ class TopK(NamedTuple):
 def note_margin(margins, ordered, k):
     """Counts ties at the edge of a choice, and keeps the smallest other gap there."""
     if k < ordered.shape[-1]:
-        gap = ordered[..., k - 1] - ordered[..., k]
-        gap = gap[gap.isfinite() & (gap < 1e30)]  # not the masked future or a masked group
+        last, refused = ordered[..., k - 1], ordered[..., k]
+        gap = (last - refused)[refused > -1e30]  # not the masked future or a masked group
         entry = margins.setdefault(f"{k} of {ordered.shape[-1]}",
                                    {"ties": 0, "smallest_other_gap": float("inf")})
         entry["ties"] += int((gap == 0).sum())
