@@ -1,0 +1,228 @@
+#include "cli/answer.h"
+
+#include <fmt/format.h>
+
+#include <ctime>
+#include <random>
+#include <utility>
+
+#include "base/utf8.h"
+#include "observe/progress.h"
+#include "tokenizer/prompt.h"
+
+namespace pellucid::cli {
+namespace {
+
+Expected<sampler::LogitBias> parse_bias(const std::string& text) {
+  const auto refuse = [&] {
+    return fail({.rule = "setting_value",
+                 .object = "--logit-bias",
+                 .found = "\"" + text + "\"",
+                 .expected = "ID=BIAS, such as 1242=-100",
+                 .source = "command line"});
+  };
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return refuse();
+  const auto ids = parse_ids(text.substr(0, equals), "--logit-bias");
+  if (!ids || ids->size() != 1) return refuse();
+  const auto value = json::parse(text.substr(equals + 1), "--logit-bias");
+  if (!value || !value->is_number()) return refuse();
+  return sampler::LogitBias{(*ids)[0], static_cast<float>(value->number())};
+}
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) | device();
+}
+
+double per_second(std::int64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+/// Streams the text of tokens; ids when there is no tokenizer.
+class Printer {
+ public:
+  Printer(const TextSide& text, bool stream) : stream_(stream), escape_(stdout_is_terminal()) {
+    if (text.tokenizer) detokenizer_.emplace(*text.tokenizer);
+  }
+
+  Expected<void> push(std::int32_t token) {
+    if (!detokenizer_) {
+      emit(fmt::format("{}{}", text_.empty() ? "" : ",", token));
+      return {};
+    }
+    PELLUCID_TRY(const std::string piece, detokenizer_->push(token));
+    emit(piece);
+    return {};
+  }
+
+  std::string finish() {
+    if (detokenizer_) emit(detokenizer_->finish());
+    return std::move(text_);
+  }
+
+ private:
+  void emit(std::string_view piece) {
+    text_ += piece;
+    if (stream_ && !piece.empty()) write_out(escape_ ? terminal_safe(piece) : std::string(piece));
+  }
+
+  bool stream_;
+  bool escape_;
+  std::optional<tokenizer::Detokenizer> detokenizer_;
+  std::string text_;
+};
+
+json::Value token_json(std::int32_t token, float logprob, const TextSide& text) {
+  json::Object object = {{"token", static_cast<std::int64_t>(token)},
+                         {"logprob", static_cast<double>(logprob)}};
+  if (text.tokenizer) {
+    const auto bytes = text.tokenizer->bytes_of(token);
+    object.emplace_back("text", utf8::replace_invalid(bytes.value_or("")));
+  }
+  return object;
+}
+
+json::Array id_array(std::span<const std::int32_t> ids) {
+  json::Array out;
+  for (const std::int32_t id : ids) out.emplace_back(static_cast<std::int64_t>(id));
+  return out;
+}
+
+json::Value timings_json(const engine::GenerateTimings& t) {
+  return json::Object{{"prefill_tokens", t.prompt_tokens},
+                      {"prefill_seconds", t.prefill_seconds},
+                      {"prefill_tokens_per_second", per_second(t.prompt_tokens, t.prefill_seconds)},
+                      {"decode_tokens", t.decode_steps},
+                      {"decode_seconds", t.decode_seconds},
+                      {"decode_tokens_per_second", per_second(t.decode_steps, t.decode_seconds)}};
+}
+
+}  // namespace
+
+Expected<TextSide> load_text_side(const RunFlags& flags) {
+  TextSide text;
+  auto loaded = tokenizer::Tokenizer::load(flags.model);
+  if (loaded) {
+    text.tokenizer.emplace(*std::move(loaded));
+  } else if (!flags.tokens || loaded.error().kind != ErrorKind::kNotFound) {
+    return fail(std::move(loaded).error());
+  }
+  if (flags.raw || flags.tokens) return text;
+  PELLUCID_TRY(text.chat_template, tokenizer::ChatTemplate::load(flags.model));
+  return text;
+}
+
+Expected<engine::Engine> load_engine(const RunFlags& flags, const TextSide& text) {
+  engine::EngineOptions options = flags.engine;
+  if (text.tokenizer) options.id_limit = text.tokenizer->id_limit();
+  observe::Progress progress("loading layers", observe::Progress::Unit::kCount);
+  return engine::Engine::load(flags.model, options, [&](const engine::LoadProgress& p) {
+    progress.update(static_cast<std::uint64_t>(p.layers_done),
+                    static_cast<std::uint64_t>(p.layers_total));
+  });
+}
+
+Expected<sampler::SamplingParams> resolve_sampling(const SamplingFlags& flags,
+                                                   const checkpoint::GenerationConfig& defaults) {
+  if (flags.greedy && flags.temperature.value_or(0) != 0) {
+    return fail({.rule = "setting_conflict",
+                 .object = "--greedy and --temperature",
+                 .found = fmt::format("--greedy with --temperature {}", *flags.temperature),
+                 .expected = "one of them",
+                 .source = "command line"});
+  }
+  sampler::SamplingParams params;
+  params.temperature = flags.greedy || !defaults.do_sample ? 0 : defaults.temperature;
+  params.temperature = flags.temperature.value_or(params.temperature);
+  params.top_k = flags.top_k.value_or(defaults.top_k);
+  params.top_p = flags.top_p.value_or(defaults.top_p);
+  params.min_p = flags.min_p.value_or(defaults.min_p);
+  params.repetition_penalty = flags.repetition_penalty.value_or(defaults.repetition_penalty);
+  params.presence_penalty = flags.presence_penalty.value_or(0);
+  params.frequency_penalty = flags.frequency_penalty.value_or(0);
+  params.top_logprobs = flags.top_logprobs;
+  params.seed = flags.seed ? *flags.seed : random_seed();
+  for (const std::string& text : flags.logit_bias) {
+    PELLUCID_TRY(const sampler::LogitBias bias, parse_bias(text));
+    params.logit_bias.push_back(bias);
+  }
+  return params;
+}
+
+json::Value template_variables(const RunFlags& flags, json::Array messages) {
+  json::Object variables = {{"messages", std::move(messages)},
+                            {"add_generation_prompt", true},
+                            {"enable_thinking", !flags.no_thinking}};
+  if (flags.reasoning_effort) variables.emplace_back("reasoning_effort", *flags.reasoning_effort);
+  return variables;
+}
+
+Expected<std::vector<std::int32_t>> encode_conversation(const TextSide& text,
+                                                        const json::Value& variables) {
+  return tokenizer::encode_chat(*text.tokenizer, *text.chat_template, variables,
+                                static_cast<std::int64_t>(std::time(nullptr)));
+}
+
+Expected<Answer> answer(engine::Engine& engine, engine::Sequence& sequence, const TextSide& text,
+                        const AnswerRequest& request, InterruptGuard& interrupt) {
+  Answer out;
+  Printer printer(text, request.stream);
+  std::optional<Error> print_error;
+  const auto on_token = [&](const sampler::Sample& sample) {
+    out.records.push_back(
+        {sample.token, sample.logprob, {sample.top_logprobs.begin(), sample.top_logprobs.end()}});
+    if (auto pushed = printer.push(sample.token); !pushed) {
+      print_error = std::move(pushed).error();
+      return engine::OnToken::kStop;
+    }
+    return engine::OnToken::kContinue;
+  };
+  const engine::GenerateRequest generate_request{.prompt = request.prompt,
+                                                 .sampling = request.sampling,
+                                                 .stop_ids = engine.config().eos_token_ids,
+                                                 .max_tokens = request.max_tokens,
+                                                 .cancel = &interrupt.flag()};
+  auto result = engine::generate(engine, sequence, generate_request, on_token);
+  out.text = printer.finish();
+  if (print_error) return fail(*std::move(print_error));
+  if (!result) return fail(std::move(result).error());
+  out.finish_reason = result->finish_reason;
+  out.timings = result->timings;
+  return out;
+}
+
+void print_timings(const Answer& answer, const engine::Engine& engine) {
+  const engine::GenerateTimings& t = answer.timings;
+  fmt::print(stderr,
+             "prefill {} tokens, {:.0f} tokens/s; decode {} tokens, {:.0f} tokens/s; "
+             "{} kernels, {} threads\n",
+             t.prompt_tokens, per_second(t.prompt_tokens, t.prefill_seconds), t.decode_steps,
+             per_second(t.decode_steps, t.decode_seconds), engine.ops_name(), engine.threads());
+}
+
+json::Value answer_to_json(const Answer& answer, const TextSide& text,
+                           std::span<const std::int32_t> prompt,
+                           const sampler::SamplingParams& sampling) {
+  json::Array tokens;
+  json::Array logprobs;
+  json::Array top_logprobs;
+  for (const TokenRecord& record : answer.records) {
+    tokens.emplace_back(static_cast<std::int64_t>(record.token));
+    logprobs.emplace_back(static_cast<double>(record.logprob));
+    json::Array top;
+    for (const auto& t : record.top_logprobs) top.push_back(token_json(t.token, t.logprob, text));
+    top_logprobs.emplace_back(std::move(top));
+  }
+  json::Object object = {{"prompt_tokens", id_array(prompt)},
+                         {"tokens", std::move(tokens)},
+                         {"text", text.tokenizer ? json::Value(answer.text) : json::Value()},
+                         {"logprobs", std::move(logprobs)}};
+  if (sampling.top_logprobs > 0) object.emplace_back("top_logprobs", std::move(top_logprobs));
+  object.emplace_back("finish_reason", engine::finish_reason_name(answer.finish_reason));
+  object.emplace_back("seed", sampling.seed);
+  object.emplace_back("timings", timings_json(answer.timings));
+  return object;
+}
+
+}  // namespace pellucid::cli

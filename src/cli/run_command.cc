@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/answer.h"
+#include "cli/cli.h"
+
+namespace pellucid::cli {
+namespace {
+
+Expected<void> check_flags(const RunFlags& flags) {
+  const auto conflict = [](std::string object, std::string expected) {
+    return fail({.rule = "setting_conflict",
+                 .object = std::move(object),
+                 .expected = std::move(expected),
+                 .source = "command line"});
+  };
+  if (flags.tokens && flags.prompt) return conflict("--tokens and a prompt", "one of them");
+  const bool has_prompt = flags.prompt || flags.tokens;
+  if (flags.json && !has_prompt) return conflict("--json", "a prompt, -, or --tokens");
+  if (flags.raw && !has_prompt) return conflict("--raw", "a prompt, - or --tokens");
+  if ((flags.raw || flags.tokens) && flags.system) {
+    return conflict("--system with --raw or --tokens", "a templated prompt: --system has no place");
+  }
+  if (flags.sampling.top_logprobs != 0 && !flags.json) {
+    return conflict("--top-logprobs", "--json as well: only its object shows them");
+  }
+  return {};
+}
+
+json::Array first_messages(const RunFlags& flags, const std::string& prompt) {
+  json::Array messages;
+  if (flags.system) {
+    messages.push_back(json::Object{{"role", "system"}, {"content", *flags.system}});
+  }
+  messages.push_back(json::Object{{"role", "user"}, {"content", prompt}});
+  return messages;
+}
+
+Expected<std::vector<std::int32_t>> prompt_ids(const RunFlags& flags, const TextSide& text) {
+  if (flags.tokens) return parse_ids(*flags.tokens, "--tokens");
+  std::string prompt = *flags.prompt;
+  if (prompt == "-") {
+    PELLUCID_TRY(prompt, read_standard_input());
+  }
+  if (flags.raw) return text.tokenizer->encode(prompt, tokenizer::Special::kAsTokens);
+  return encode_conversation(text, template_variables(flags, first_messages(flags, prompt)));
+}
+
+Expected<int> run_once(const RunFlags& flags, const TextSide& text, engine::Engine& engine,
+                       const sampler::SamplingParams& sampling) {
+  PELLUCID_TRY(const std::vector<std::int32_t> prompt, prompt_ids(flags, text));
+  PELLUCID_TRY(engine::Sequence sequence, engine.new_sequence());
+  InterruptGuard interrupt;
+  const AnswerRequest request{.prompt = prompt,
+                              .sampling = sampling,
+                              .max_tokens = flags.max_tokens,
+                              .stream = !flags.json};
+  PELLUCID_TRY(const Answer result, answer(engine, sequence, text, request, interrupt));
+  if (flags.json) {
+    const json::Value object = answer_to_json(result, text, prompt, sampling);
+    write_out(json::dump(object, {.indent = 2, .key_separator = ": "}) + "\n");
+  } else {
+    write_out("\n");
+    print_timings(result, engine);
+  }
+  return result.finish_reason == engine::FinishReason::kCancelled ? kInterrupted : kOk;
+}
+
+}  // namespace
+
+Expected<int> run_command(const RunFlags& flags) {
+  PELLUCID_TRY_VOID(check_flags(flags));
+  PELLUCID_TRY(const TextSide text, load_text_side(flags));
+  PELLUCID_TRY(engine::Engine engine, load_engine(flags, text));
+  PELLUCID_TRY(const sampler::SamplingParams sampling,
+               resolve_sampling(flags.sampling, engine.generation_config()));
+  PELLUCID_TRY_VOID(sampler::validate(sampling, engine.id_limit()));
+  if (!flags.prompt && !flags.tokens) return chat(flags, text, engine, sampling);
+  return run_once(flags, text, engine, sampling);
+}
+
+}  // namespace pellucid::cli
