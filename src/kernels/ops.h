@@ -208,8 +208,13 @@ struct TopkArgs {
 enum class ScoringFunc { kSigmoid, kSoftmax };
 enum class GroupScore { kNone, kTop2Sum, kMax };  ///< group-limited selection, or none
 
+/// RouteArgs::experts may not exceed this: scores live on the stack.
+inline constexpr std::int64_t kRouteExpertsMax = 2048;
+
 /// Router: expert ids and weights from router logits (model.md 3.6). Ties to the lowest expert.
 /// Sigmoid: select by sigmoid(l) + bias, weigh by sigmoid(l) without bias. Masked groups are -inf.
+/// A NaN choice score counts as the greatest, so that a NaN logit is selected and its NaN weight
+/// reaches the output. n_group divides experts when group_score is not kNone.
 struct RouteArgs {
   const float* logits;  ///< [T, experts]
   std::int64_t tokens;
