@@ -28,6 +28,9 @@ enum class AttentionForm { kAbsorbed, kExpanded };
 /// kCheckpoint: sparse where the checkpoint has an indexer. kDense: every position, everywhere.
 enum class AttentionScope { kCheckpoint, kDense };
 
+/// Rows of one logits() call: bounds its scratch to 8 * vocab_size floats (5 MB for GLM).
+inline constexpr std::int64_t kLogitRowsMax = 8;
+
 struct ModelOptions {
   AttentionForm attention_form = AttentionForm::kAbsorbed;
   AttentionScope attention_scope = AttentionScope::kCheckpoint;
@@ -65,6 +68,8 @@ struct Step {
 
 class Model {
  public:
+  struct State;  ///< opaque: model_state.h
+
   /// `config` and `weights` must outlive the model.
   Model(const checkpoint::ModelConfig& config, const Weights& weights, const ModelOptions& options,
         const kernels::OpTable& ops, ThreadPool& pool);
@@ -75,11 +80,15 @@ class Model {
   /// Runs all layers and the final norm, and writes the step's cache rows.
   void forward(const Step& step, Tap* tap);
 
-  /// Logits [vocab_size] of row `row` of the last forward(); valid until the next call.
-  [[nodiscard]] std::span<const float> logits(std::int64_t row);
+  /// Logits [rows, vocab_size] of rows first_row.. of the last forward(); rows <= kLogitRowsMax.
+  /// Valid until the next call.
+  [[nodiscard]] std::span<const float> logits(std::int64_t first_row, std::int64_t rows);
+
+  /// NaN index scores seen since construction: they count as -inf in a selection, so that text from
+  /// a damaged key would look sound. A caller must compare before and after a step.
+  [[nodiscard]] std::int64_t nan_index_scores() const;
 
  private:
-  struct State;
   std::unique_ptr<State> state_;
 };
 
