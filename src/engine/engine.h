@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "checkpoint/model_config.h"
@@ -64,8 +65,8 @@ class Sequence {
 
  private:
   friend class Engine;
-  Sequence(kv::KvCache& cache, kv::SequenceId id) : cache_(&cache), id_(id) {}
-  kv::KvCache* cache_;
+  Sequence(kv::KvCache& cache, kv::SequenceId id);
+  kv::KvCache* cache_;  ///< null when moved from
   kv::SequenceId id_;
   std::vector<std::int32_t> tokens_;
 };

@@ -35,7 +35,7 @@ struct GenerateTimings {
   std::int64_t prompt_tokens = 0;
   double prefill_seconds = 0;
   std::int64_t decode_steps = 0;  ///< forward passes after the prompt
-  double decode_seconds = 0;      ///< of those passes and their sampling
+  double decode_seconds = 0;      ///< of those passes, their sampling and on_token
 };
 
 struct GenerateResult {
@@ -45,7 +45,9 @@ struct GenerateResult {
 };
 
 /// `on_token` is called for every token, the stop id included. kStop from it, or `cancel`, ends the
-/// answer as kCancelled. The last token is not yet in the sequence's cache when it ends the answer.
+/// answer as kCancelled. The sequence holds the
+/// prompt and the answer without its last token; after an error or a cancelled prefill, what had
+/// been processed until then.
 [[nodiscard]] Expected<GenerateResult> generate(
     Engine& engine, Sequence& sequence, const GenerateRequest& request,
     const std::function<OnToken(const sampler::Sample&)>& on_token = {});

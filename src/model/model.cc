@@ -1,5 +1,9 @@
 #include "model/model.h"
 
+#include <new>
+#include <string>
+#include <utility>
+
 #include "base/check.h"
 #include "model/model_state.h"
 
@@ -9,16 +13,34 @@ bool uses_indexer(const checkpoint::ModelConfig& config, AttentionScope scope) {
   return config.has_indexer() && scope == AttentionScope::kCheckpoint;
 }
 
-Model::Model(const checkpoint::ModelConfig& config, const Weights& weights,
-             const ModelOptions& options, const kernels::OpTable& ops, ThreadPool& pool)
-    : state_(new State{.config = config,
-                       .weights = weights,
-                       .options = options,
-                       .ops = ops,
-                       .pool = pool,
-                       .rope = {.inv_freq = config.rope.inv_freq(config.qk_rope_head_dim),
-                                .magnitude = static_cast<float>(config.rope.cos_sin_multiplier())},
-                       .scratch = Scratch(config, options, pool.threads())}) {}
+Expected<std::unique_ptr<Model>> Model::create(const checkpoint::ModelConfig& config,
+                                               const Weights& weights, const ModelOptions& options,
+                                               const kernels::OpTable& ops, ThreadPool& pool) {
+  PELLUCID_CHECK(options.chunk_tokens > 0 && options.chunk_tokens <= options.context_max);
+  Rope rope{.inv_freq = config.rope.inv_freq(config.qk_rope_head_dim),
+            .magnitude = static_cast<float>(config.rope.cos_sin_multiplier())};
+  try {
+    std::unique_ptr<State> state(new State{.config = config,
+                                           .weights = weights,
+                                           .options = options,
+                                           .ops = ops,
+                                           .pool = pool,
+                                           .rope = std::move(rope),
+                                           .scratch = Scratch(config, options, pool.threads())});
+    return std::unique_ptr<Model>(new Model(std::move(state)));
+  } catch (const std::bad_alloc&) {
+    return fail({.kind = ErrorKind::kLimit,
+                 .rule = "model_scratch",
+                 .object = "buffers of a step",
+                 .found = std::to_string(options.context_max) + " tokens of context, chunks of " +
+                          std::to_string(options.chunk_tokens),
+                 .expected = "buffers that fit in memory",
+                 .source = "context_max, chunk_tokens",
+                 .fix = "lower context_max or chunk_tokens"});
+  }
+}
+
+Model::Model(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Model::~Model() = default;
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 
+#include "base/error.h"
 #include "base/thread_pool.h"
 #include "checkpoint/model_config.h"
 #include "kernels/ops.h"
@@ -70,9 +71,11 @@ class Model {
  public:
   struct State;  ///< opaque: model_state.h
 
-  /// `config` and `weights` must outlive the model.
-  Model(const checkpoint::ModelConfig& config, const Weights& weights, const ModelOptions& options,
-        const kernels::OpTable& ops, ThreadPool& pool);
+  /// `config` and `weights` must outlive the model. Rule: "model_scratch" when the buffers for
+  /// context_max and chunk_tokens do not fit in memory.
+  [[nodiscard]] static Expected<std::unique_ptr<Model>> create(
+      const checkpoint::ModelConfig& config, const Weights& weights, const ModelOptions& options,
+      const kernels::OpTable& ops, ThreadPool& pool);
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -89,6 +92,7 @@ class Model {
   [[nodiscard]] std::int64_t nan_index_scores() const;
 
  private:
+  explicit Model(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
