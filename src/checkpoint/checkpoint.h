@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "checkpoint/model_config.h"
+#include "checkpoint/problem.h"
 #include "tensor/dtype.h"
 #include "tensor/weight.h"
 
@@ -59,7 +61,13 @@ class Checkpoint {
   [[nodiscard]] Expected<std::vector<float>> vector(std::string_view name,
                                                     std::int64_t count) const;
 
-  /// False when a shard changed on disk since open().
+  /// What open() found and did not refuse for: warnings, notes, and with allow_nonfinite_weights
+  /// the values it let pass.
+  [[nodiscard]] const std::vector<Problem>& problems() const;
+
+  /// False when a shard changed on disk since open(). A loader asks again after it has read: the
+  /// shards are mapped, so one that was rewritten gives mixed data, and one that became shorter
+  /// raises SIGBUS on access beyond its new end, which nothing here catches.
   [[nodiscard]] bool still_intact() const;
 
  private:

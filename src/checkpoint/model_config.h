@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -35,6 +36,8 @@ struct RopeConfig {
 
   /// inv_freq [dim / 2], YaRN applied (model.md 3.3), evaluated in f32 as every reference does.
   [[nodiscard]] std::vector<float> inv_freq(std::int64_t dim) const;
+  /// YaRN: the ramp [low, high] over pair indices (model.md 3.3); DeepSeek 10, 23; Kimi 8, 20.
+  [[nodiscard]] std::pair<double, double> yarn_correction_range(std::int64_t dim) const;
   /// Multiplies the softmax scale: mscale(factor, mscale_all_dim)^2, 1 without YaRN.
   [[nodiscard]] double softmax_scale_multiplier() const;
   /// Multiplies cos and sin: mscale(f, mscale) / mscale(f, mscale_all_dim).

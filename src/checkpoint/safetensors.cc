@@ -1,0 +1,294 @@
+#include "checkpoint/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/json.h"
+#include "base/utf8.h"
+
+namespace pellucid::checkpoint {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
+
+/// Everything that a rule of one header needs to name the place.
+struct Place {
+  std::string_view source;
+
+  [[nodiscard]] std::unexpected<Error> refuse(std::string rule, std::string object,
+                                              std::string found, std::string expected,
+                                              ErrorKind kind = ErrorKind::kInvalid) const {
+    return fail({.kind = kind,
+                 .rule = std::move(rule),
+                 .object = std::move(object),
+                 .found = std::move(found),
+                 .expected = std::move(expected),
+                 .source = std::string(source)});
+  }
+};
+
+std::string quoted(std::string_view name) {
+  constexpr std::size_t kShown = 200;
+  if (name.size() <= kShown) return "tensor " + utf8::escape_for_display(name);
+  return "tensor " + utf8::escape_for_display(name.substr(0, kShown)) + "...";
+}
+
+/// The rules of the JSON parser in the words of this format.
+Error header_error(Error error) {
+  if (error.rule == "json_syntax") error.rule = "header_json";
+  if (error.rule == "json_utf8") error.rule = "name_utf8";
+  if (error.rule == "duplicate_key") error.rule = "duplicate_tensor";
+  error.object = "header " + error.object;
+  return error;
+}
+
+Expected<std::string_view> header_text(std::span<const std::byte> file, const Place& place) {
+  const std::string size_text = std::to_string(file.size()) + " bytes";
+  if (file.size() < 10) {
+    return place.refuse("too_short", "safetensors file", size_text,
+                        "8 bytes of header length and a header of at least {}");
+  }
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), sizeof(length));
+  if (length > kHeaderBytesMax || length > file.size() - sizeof(length)) {
+    return place.refuse(
+        "header_len", "header length", std::to_string(length),
+        "at most " +
+            std::to_string(std::min<std::uint64_t>(kHeaderBytesMax, file.size() - sizeof(length))) +
+            " in a file of " + size_text);
+  }
+  const std::string_view text(reinterpret_cast<const char*>(file.data()) + sizeof(length),
+                              static_cast<std::size_t>(length));
+  if (text.empty() || text.front() != '{') {
+    return place.refuse(
+        "header_json", "header",
+        text.empty() ? "nothing"
+                     : "first byte " + std::to_string(static_cast<unsigned char>(text.front())),
+        "a JSON object that starts with {");
+  }
+  return text;
+}
+
+Expected<void> check_name(std::string_view name, const Place& place) {
+  if (name.size() > kTensorNameBytesMax) {
+    return place.refuse("json_limit", quoted(name), std::to_string(name.size()) + " bytes of name",
+                        "at most " + std::to_string(kTensorNameBytesMax), ErrorKind::kLimit);
+  }
+  if (name.empty() || name.find('\0') != std::string_view::npos) {
+    return place.refuse("name_utf8", quoted(name), name.empty() ? "an empty name" : "a NUL byte",
+                        "text");
+  }
+  return {};
+}
+
+Expected<tensor::DType> read_dtype(const json::Value& value, std::string_view name,
+                                   const Place& place) {
+  if (value.is_string()) {
+    if (const auto dtype = tensor::dtype_from_name(value.string())) return *dtype;
+  }
+  return place.refuse(
+      "dtype", quoted(name) + " dtype",
+      value.is_string() ? utf8::escape_for_display(value.string()) : std::string("not a string"),
+      "one of F64 F32 F16 BF16 F8_E4M3 F8_E5M2 F8_E8M0 F4 I64 I32 I16 I8 U64 U32 U16 U8 BOOL",
+      ErrorKind::kUnsupported);
+}
+
+Expected<std::vector<std::uint64_t>> read_shape(const json::Value& value, std::string_view name,
+                                                const Place& place) {
+  if (!value.is_array()) {
+    return place.refuse("shape", quoted(name), "no array", "an array of dimensions");
+  }
+  const json::Array& dims = value.array();
+  if (dims.size() > kTensorRankMax) {
+    return place.refuse("shape", quoted(name), std::to_string(dims.size()) + " dimensions",
+                        "at most " + std::to_string(kTensorRankMax));
+  }
+  std::vector<std::uint64_t> shape;
+  shape.reserve(dims.size());
+  for (const json::Value& dim : dims) {
+    const bool whole = dim.is_integer() && dim.number() > 0;
+    if (!whole) return place.refuse("shape", quoted(name), json::dump(dim), "dimensions above 0");
+    shape.push_back(dim.uinteger());
+  }
+  return shape;
+}
+
+Expected<std::uint64_t> read_offset(const json::Value& value, std::string_view name,
+                                    const Place& place) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53: what every JSON reader agrees on
+  if (!value.is_integer() || value.number() < 0 || value.number() > kExact) {
+    return place.refuse("offset", quoted(name), json::dump(value), "a whole number in [0, 2^53]");
+  }
+  return value.uinteger();
+}
+
+/// begin and end in the data; checked against its size.
+Expected<void> read_offsets(const json::Value& value, std::uint64_t data_size, HeaderTensor& out,
+                            const Place& place) {
+  if (!value.is_array() || value.array().size() != 2) {
+    return place.refuse("offset", quoted(out.name), "no pair of numbers", "[begin, end]");
+  }
+  PELLUCID_TRY(out.begin, read_offset(value.array()[0], out.name, place));
+  PELLUCID_TRY(out.end, read_offset(value.array()[1], out.name, place));
+  if (out.begin > out.end || out.end > data_size) {
+    return place.refuse(
+        "offset", quoted(out.name),
+        "bytes [" + std::to_string(out.begin) + ", " + std::to_string(out.end) + ")",
+        "an ascending range within the " + std::to_string(data_size) + " data bytes of the file");
+  }
+  return {};
+}
+
+Expected<void> check_size(const HeaderTensor& t, const Place& place) {
+  const auto elements = checked_product(t.shape);
+  const auto bit_count =
+      elements ? checked_mul(*elements, static_cast<std::uint64_t>(tensor::bits(t.dtype)))
+               : std::nullopt;
+  if (!bit_count) {
+    return place.refuse("shape_overflow", quoted(t.name), shape_text(t.shape),
+                        "a shape whose bits fit 64 bits");
+  }
+  if (*bit_count % 8 != 0) {
+    return place.refuse("size_mismatch", quoted(t.name),
+                        std::to_string(*elements) + " elements of 4 bits", "an even number");
+  }
+  if (*bit_count / 8 != t.end - t.begin) {
+    return place.refuse("size_mismatch", quoted(t.name),
+                        std::to_string(t.end - t.begin) + " bytes of data",
+                        std::to_string(*bit_count / 8) + " for " +
+                            std::string(tensor::name(t.dtype)) + " " + shape_text(t.shape));
+  }
+  return {};
+}
+
+Expected<HeaderTensor> read_tensor(json::Member& member, std::uint64_t data_size,
+                                   const Place& place) {
+  PELLUCID_TRY_VOID(check_name(member.first, place));
+  HeaderTensor out;
+  out.name = std::move(member.first);
+  if (!member.second.is_object()) {
+    return place.refuse("header_json", quoted(out.name), "no object",
+                        "an object with dtype, shape, data_offsets");
+  }
+  const json::Value* dtype = nullptr;
+  const json::Value* shape = nullptr;
+  const json::Value* offsets = nullptr;
+  for (const auto& [key, value] : member.second.object()) {
+    if (key == "dtype") {
+      dtype = &value;
+    } else if (key == "shape") {
+      shape = &value;
+    } else if (key == "data_offsets") {
+      offsets = &value;
+    } else {
+      return place.refuse("header_json", quoted(out.name), "key " + utf8::escape_for_display(key),
+                          "dtype, shape, data_offsets");
+    }
+  }
+  if (dtype == nullptr || shape == nullptr || offsets == nullptr) {
+    return place.refuse("header_json", quoted(out.name), "a missing key",
+                        "dtype, shape, data_offsets");
+  }
+  PELLUCID_TRY(out.dtype, read_dtype(*dtype, out.name, place));
+  PELLUCID_TRY(out.shape, read_shape(*shape, out.name, place));
+  PELLUCID_TRY_VOID(read_offsets(*offsets, data_size, out, place));
+  PELLUCID_TRY_VOID(check_size(out, place));
+  return out;
+}
+
+Expected<void> read_metadata(json::Value& value, Header& header, const Place& place) {
+  if (!value.is_object()) {
+    return place.refuse("metadata", "__metadata__", "no object", "an object of strings");
+  }
+  if (value.object().size() > kMetadataEntriesMax) {
+    return place.refuse("metadata", "__metadata__",
+                        std::to_string(value.object().size()) + " entries",
+                        "at most " + std::to_string(kMetadataEntriesMax), ErrorKind::kLimit);
+  }
+  for (auto& [key, text] : value.object()) {
+    if (!text.is_string()) {
+      return place.refuse("metadata", "__metadata__ " + utf8::escape_for_display(key),
+                          std::string(json::type_name(text.type())), "a string");
+    }
+    header.metadata.emplace_back(std::move(key), text.string());
+  }
+  return {};
+}
+
+/// The tensors, sorted by their data, must follow each other without hole and end at the end.
+Expected<void> check_cover(const std::vector<HeaderTensor>& tensors, std::uint64_t data_size,
+                           const Place& place) {
+  std::uint64_t covered = 0;
+  const HeaderTensor* last = nullptr;
+  for (const HeaderTensor& t : tensors) {
+    if (t.begin < covered) {
+      return place.refuse(
+          "overlap", quoted(t.name),
+          "bytes [" + std::to_string(t.begin) + ", " + std::to_string(t.end) + ")",
+          "a start at or after " + std::to_string(covered) + ", the end of " + quoted(last->name));
+    }
+    if (t.begin > covered) {
+      return place.refuse("gap", quoted(t.name), "a start at byte " + std::to_string(t.begin),
+                          std::to_string(covered) + ", where the tensors before it end");
+    }
+    covered = t.end;
+    last = &t;
+  }
+  if (covered < data_size) {
+    return place.refuse("trailing", "data of the file",
+                        std::to_string(data_size - covered) + " bytes after the last tensor",
+                        "none");
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<Header> parse_header(std::span<const std::byte> file, std::string_view source) {
+  const Place place{source};
+  PELLUCID_TRY(const std::string_view text, header_text(file, place));
+  // The values of a real header: 9 for each tensor, 1.1 million for the largest known.
+  auto parsed = json::parse(
+      text, source, {.bytes_max = kHeaderBytesMax, .depth_max = 8, .values_max = 5'000'000});
+  if (!parsed) return fail(header_error(std::move(parsed).error()));
+
+  Header header;
+  header.data_begin = sizeof(std::uint64_t) + text.size();
+  const std::uint64_t data_size = file.size() - header.data_begin;
+  json::Object& members = parsed->object();
+  header.tensors.reserve(members.size());
+  for (json::Member& member : members) {
+    if (member.first == "__metadata__") {
+      PELLUCID_TRY_VOID(read_metadata(member.second, header, place));
+      continue;
+    }
+    PELLUCID_TRY(HeaderTensor tensor, read_tensor(member, data_size, place));
+    header.tensors.push_back(std::move(tensor));
+  }
+  std::stable_sort(header.tensors.begin(), header.tensors.end(),
+                   [](const HeaderTensor& a, const HeaderTensor& b) { return a.begin < b.begin; });
+  PELLUCID_TRY_VOID(check_cover(header.tensors, data_size, place));
+  return header;
+}
+
+std::optional<std::uint64_t> tensor_bytes(tensor::DType dtype,
+                                          std::span<const std::uint64_t> shape) {
+  const auto elements = checked_product(shape);
+  if (!elements) return std::nullopt;
+  const auto bit_count = checked_mul(*elements, static_cast<std::uint64_t>(tensor::bits(dtype)));
+  if (!bit_count || *bit_count % 8 != 0) return std::nullopt;
+  return *bit_count / 8;
+}
+
+std::string shape_text(std::span<const std::uint64_t> shape) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += std::to_string(shape[i]);
+  }
+  return out + "]";
+}
+
+}  // namespace pellucid::checkpoint
