@@ -37,13 +37,22 @@ json::Array first_messages(const RunFlags& flags, const std::string& prompt) {
   return messages;
 }
 
+/// What the tokenizer puts before a text that no template rendered (BOS), then the text.
+Expected<std::vector<std::int32_t>> raw_ids(const tokenizer::Tokenizer& tokenizer,
+                                            std::string_view text) {
+  PELLUCID_TRY(const auto encoded, tokenizer.encode(text, tokenizer::Special::kAsTokens));
+  std::vector<std::int32_t> ids(tokenizer.prefix_ids().begin(), tokenizer.prefix_ids().end());
+  ids.insert(ids.end(), encoded.begin(), encoded.end());
+  return ids;
+}
+
 Expected<std::vector<std::int32_t>> prompt_ids(const RunFlags& flags, const TextSide& text) {
   if (flags.tokens) return parse_ids(*flags.tokens, "--tokens");
   std::string prompt = *flags.prompt;
   if (prompt == "-") {
     PELLUCID_TRY(prompt, read_standard_input());
   }
-  if (flags.raw) return text.tokenizer->encode(prompt, tokenizer::Special::kAsTokens);
+  if (flags.raw) return raw_ids(*text.tokenizer, prompt);
   return encode_conversation(text, template_variables(flags, first_messages(flags, prompt)));
 }
 

@@ -41,6 +41,10 @@ class AddedTokens {
   [[nodiscard]] Expected<void> add(const AddedToken& token, std::string_view source);
   [[nodiscard]] std::optional<TokenId> id_of(std::string_view content) const;
   [[nodiscard]] std::size_t size() const { return ids_.size(); }
+  /// Whether the content of some added token begins with this byte.
+  [[nodiscard]] bool can_start(unsigned char byte) const {
+    return exact_.can_start(byte) || normalized_.can_start(byte);
+  }
   /// The parts of `text` in order; none is empty.
   [[nodiscard]] std::vector<Part> split(std::string_view text) const;
 
@@ -51,6 +55,7 @@ class AddedTokens {
     void add(std::string_view content, TokenId id);
     /// Appends the parts of `text`.
     void split(std::string_view text, std::vector<Part>& parts) const;
+    [[nodiscard]] bool can_start(unsigned char byte) const { return starts_[byte]; }
 
    private:
     struct Match {

@@ -25,6 +25,19 @@ Expected<TokenizerConfig> read_config(const Directory& directory) {
   return parse_tokenizer_config(text, source_name(directory, kConfigName));
 }
 
+/// `text` without any occurrence of `guard`, which may be empty.
+std::string without(std::string_view text, std::string_view guard) {
+  std::string out;
+  while (!guard.empty()) {
+    const std::size_t at = text.find(guard);
+    if (at == std::string_view::npos) break;
+    out += text.substr(0, at);
+    text.remove_prefix(at + guard.size());
+  }
+  out += text;
+  return out;
+}
+
 /// Encodes text without added tokens.
 Expected<void> encode_plain(const TokenizerParts& parts, std::string_view text,
                             PreTokenizer::Scratch& pre_scratch, Bpe::Scratch& bpe_scratch,
@@ -68,6 +81,27 @@ Expected<Tokenizer> Tokenizer::from_json(std::string_view text, std::string_view
 }
 
 Expected<std::vector<TokenId>> Tokenizer::encode(std::string_view text, Special special) const {
+  return state_->encode(text, special, {});
+}
+
+std::string Tokenizer::guard_text(std::string_view text, std::string_view guard) const {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8::decode(text, i).length;
+    out += text.substr(i, length);
+    if (state_->parts.added.can_start(static_cast<unsigned char>(text[i]))) out += guard;
+    i += length;
+  }
+  return out;
+}
+
+Expected<std::vector<TokenId>> Tokenizer::encode_guarded(std::string_view text,
+                                                         std::string_view guard) const {
+  return state_->encode(text, Special::kAsTokens, guard);
+}
+
+Expected<std::vector<TokenId>> Tokenizer::State::encode(std::string_view text, Special special,
+                                                        std::string_view guard) const {
   if (text.size() > kTextBytesMax) {
     return fail({.kind = ErrorKind::kLimit,
                  .rule = "tokenize_limit",
@@ -82,7 +116,6 @@ Expected<std::vector<TokenId>> Tokenizer::encode(std::string_view text, Special 
     repaired = utf8::replace_invalid(text);
     text = repaired;
   }
-  const TokenizerParts& parts = state_->parts;
   const PreTokenizer::ScratchPtr pre_scratch = PreTokenizer::make_scratch();
   Bpe::Scratch bpe_scratch;
   std::vector<TokenId> ids;
@@ -95,7 +128,8 @@ Expected<std::vector<TokenId>> Tokenizer::encode(std::string_view text, Special 
       ids.push_back(*part.id);
       continue;
     }
-    PELLUCID_TRY_VOID(encode_plain(parts, part.text, *pre_scratch, bpe_scratch, ids));
+    const std::string unguarded = without(part.text, guard);
+    PELLUCID_TRY_VOID(encode_plain(parts, unguarded, *pre_scratch, bpe_scratch, ids));
   }
   return ids;
 }

@@ -50,6 +50,14 @@ class Tokenizer {
   /// are for the caller to put in front. Each maximal invalid part of a UTF-8 sequence in `text` is
   /// read as U+FFFD, as Python's errors="replace" does. Fails only on limits ("tokenize_limit").
   [[nodiscard]] Expected<std::vector<TokenId>> encode(std::string_view text, Special special) const;
+  /// Guards keep text of a person from becoming an added token inside a rendered template:
+  /// guard_text() puts `guard` behind each character with which an added token could begin, the
+  /// template renders, and encode_guarded() takes the guards out again after it has found the added
+  /// tokens. `guard` is one code point that occurs in none of the texts (prompt.h chooses it).
+  [[nodiscard]] std::string guard_text(std::string_view text, std::string_view guard) const;
+  /// As encode(text, kAsTokens), but for the guards. Rule: "tokenize_limit".
+  [[nodiscard]] Expected<std::vector<TokenId>> encode_guarded(std::string_view text,
+                                                              std::string_view guard) const;
   /// Bytes of the ids; may be invalid UTF-8 at the edges. Ids without a token are an error
   /// ("token_id").
   [[nodiscard]] Expected<std::string> decode_bytes(std::span<const TokenId> ids,

@@ -26,6 +26,10 @@ struct TokenizerParts {
 
 struct Tokenizer::State {
   TokenizerParts parts;
+
+  /// `guard` is taken out of the text between added tokens; empty: none.
+  [[nodiscard]] Expected<std::vector<TokenId>> encode(std::string_view text, Special special,
+                                                      std::string_view guard) const;
 };
 
 /// Limits of the JSON files: GLM-5's tokenizer.json (154,820 tokens, 321,649 merges as pairs) has
