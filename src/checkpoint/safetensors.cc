@@ -1,17 +1,22 @@
 #include "checkpoint/safetensors.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <functional>
 
 #include "base/checked.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "checkpoint/plain_json.h"
 
 namespace pellucid::checkpoint {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
+
+constexpr std::string_view kMetadata = "__metadata__";
 
 /// Everything that a rule of one header needs to name the place.
 struct Place {
@@ -244,29 +249,152 @@ Expected<void> check_cover(const std::vector<HeaderTensor>& tensors, std::uint64
   return {};
 }
 
-}  // namespace
-
-Expected<Header> parse_header(std::span<const std::byte> file, std::string_view source) {
-  const Place place{source};
-  PELLUCID_TRY(const std::string_view text, header_text(file, place));
+/// The tensors of a header, with all rules but those between tensors.
+Expected<void> read_strict(std::string_view text, std::uint64_t data_size, Header& header,
+                           const Place& place) {
   // The values of a real header: 9 for each tensor, 1.1 million for the largest known.
   auto parsed = json::parse(
-      text, source, {.bytes_max = kHeaderBytesMax, .depth_max = 8, .values_max = 5'000'000});
+      text, place.source, {.bytes_max = kHeaderBytesMax, .depth_max = 8, .values_max = 5'000'000});
   if (!parsed) return fail(header_error(std::move(parsed).error()));
-
-  Header header;
-  header.data_begin = sizeof(std::uint64_t) + text.size();
-  const std::uint64_t data_size = file.size() - header.data_begin;
   json::Object& members = parsed->object();
   header.tensors.reserve(members.size());
   for (json::Member& member : members) {
-    if (member.first == "__metadata__") {
+    if (member.first == kMetadata) {
       PELLUCID_TRY_VOID(read_metadata(member.second, header, place));
       continue;
     }
     PELLUCID_TRY(HeaderTensor tensor, read_tensor(member, data_size, place));
     header.tensors.push_back(std::move(tensor));
   }
+  return {};
+}
+
+/// An array of at most kTensorRankMax numbers.
+bool read_plain_numbers(PlainJson& json, std::vector<std::uint64_t>& out) {
+  std::array<std::uint64_t, kTensorRankMax> numbers{};
+  std::size_t count = 0;
+  if (!json.accept('[')) return false;
+  if (json.accept(']')) return true;
+  do {
+    const auto number = json.number();
+    if (!number || count == numbers.size()) return false;
+    numbers[count++] = *number;
+  } while (json.accept(','));
+  out.assign(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count));
+  return json.accept(']');
+}
+
+bool read_plain_offsets(PlainJson& json, HeaderTensor& out) {
+  if (!json.accept('[')) return false;
+  const auto begin = json.number();
+  if (!begin || !json.accept(',')) return false;
+  const auto end = json.number();
+  if (!end || !json.accept(']')) return false;
+  out.begin = *begin;
+  out.end = *end;
+  return true;
+}
+
+bool read_plain_dtype(PlainJson& json, HeaderTensor& out) {
+  const auto name = json.string();
+  const auto dtype = name ? tensor::dtype_from_name(*name) : std::nullopt;
+  if (!dtype) return false;
+  out.dtype = *dtype;
+  return true;
+}
+
+/// One tensor of the plain subset: dtype, shape, data_offsets in any order, each once.
+bool read_plain_tensor(PlainJson& json, HeaderTensor& out) {
+  bool has_dtype = false;
+  bool has_shape = false;
+  bool has_offsets = false;
+  if (!json.accept('{')) return false;
+  do {
+    const auto key = json.string();
+    if (!key || !json.accept(':')) return false;
+    if (*key == "dtype" && !has_dtype) {
+      has_dtype = read_plain_dtype(json, out);
+      if (!has_dtype) return false;
+    } else if (*key == "shape" && !has_shape) {
+      has_shape = read_plain_numbers(json, out.shape);
+      if (!has_shape) return false;
+    } else if (*key == "data_offsets" && !has_offsets) {
+      has_offsets = read_plain_offsets(json, out);
+      if (!has_offsets) return false;
+    } else {
+      return false;
+    }
+  } while (json.accept(','));
+  return has_dtype && has_shape && has_offsets && json.accept('}');
+}
+
+bool read_plain_metadata(PlainJson& json, Header& header) {
+  if (!json.accept('{')) return false;
+  if (json.accept('}')) return true;
+  do {
+    const auto key = json.string();
+    if (!key || !json.accept(':')) return false;
+    const auto value = json.string();
+    if (!value || header.metadata.size() == kMetadataEntriesMax) return false;
+    header.metadata.emplace_back(*key, *value);
+  } while (json.accept(','));
+  return json.accept('}');
+}
+
+bool is_plain_tensor_valid(const HeaderTensor& t, std::uint64_t data_size) {
+  constexpr std::uint64_t kExact = 1ULL << 53;
+  const bool has_empty_dim = std::find(t.shape.begin(), t.shape.end(), 0U) != t.shape.end();
+  if (t.name.empty() || t.name.size() > kTensorNameBytesMax || has_empty_dim) return false;
+  return t.begin <= t.end && t.end <= data_size && data_size <= kExact &&
+         tensor_bytes(t.dtype, t.shape) == t.end - t.begin;
+}
+
+bool has_duplicates(std::vector<std::uint64_t> hashes) {
+  std::sort(hashes.begin(), hashes.end());
+  return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
+}
+
+/// Reads a header that is plain and breaks no rule; false for any other, which read_strict judges.
+bool read_plain(std::string_view text, std::uint64_t data_size, Header& header) {
+  PlainJson json(text);
+  std::vector<std::uint64_t> hashes;  // equal hashes: the strict parser finds out whether names are
+  bool has_metadata = false;
+  if (!json.accept('{')) return false;
+  if (json.accept('}')) return json.at_end();
+  do {
+    const auto name = json.string();
+    if (!name || !json.accept(':')) return false;
+    if (*name == kMetadata) {
+      if (has_metadata || !read_plain_metadata(json, header)) return false;
+      has_metadata = true;
+      continue;
+    }
+    HeaderTensor& tensor = header.tensors.emplace_back();
+    tensor.name = *name;
+    hashes.push_back(std::hash<std::string_view>()(*name));
+    if (!read_plain_tensor(json, tensor) || !is_plain_tensor_valid(tensor, data_size)) return false;
+  } while (json.accept(','));
+  if (!json.accept('}') || !json.at_end()) return false;
+  std::vector<std::uint64_t> metadata_hashes;
+  for (const auto& [key, value] : header.metadata) {
+    metadata_hashes.push_back(std::hash<std::string_view>()(key));
+  }
+  return !has_duplicates(std::move(hashes)) && !has_duplicates(std::move(metadata_hashes));
+}
+
+}  // namespace
+
+Expected<Header> parse_header(std::span<const std::byte> file, std::string_view source) {
+  const Place place{source};
+  PELLUCID_TRY(const std::string_view text, header_text(file, place));
+  Header header;
+  const std::uint64_t data_begin = sizeof(std::uint64_t) + text.size();
+  const std::uint64_t data_size = file.size() - data_begin;
+  if (!read_plain(text, data_size, header)) {
+    header = Header();
+    PELLUCID_TRY_VOID(read_strict(text, data_size, header, place));
+  }
+  header.data_begin = data_begin;
   std::stable_sort(header.tensors.begin(), header.tensors.end(),
                    [](const HeaderTensor& a, const HeaderTensor& b) { return a.begin < b.begin; });
   PELLUCID_TRY_VOID(check_cover(header.tensors, data_size, place));
