@@ -1,6 +1,7 @@
 // The parser: Boost.JSON's SAX parser drives a builder that keeps our rules (depth, duplicate keys,
 // number of values). The builder holds its own stack of open containers, so depth costs heap only.
 
+#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/src.hpp>
 #include <unordered_set>
@@ -14,8 +15,25 @@ namespace {
 struct Open {
   Value container;
   std::string key;  ///< of the member being read, when the container is an object
-  std::unordered_set<std::string> keys;
+  std::unordered_set<std::string> keys;  ///< of the members, once they are too many to compare
 };
+
+/// Up to this many members a new key is compared with each; a header of 100,000 tensors has as many
+/// objects of three keys, for which sets cost more than all the rest of the parsing.
+constexpr std::size_t kComparedMembers = 16;
+
+/// False when the object has that key already.
+bool add_key(Open& open, const std::string& key) {
+  const Object& members = open.container.object();
+  if (members.size() < kComparedMembers) {
+    return std::none_of(members.begin(), members.end(),
+                        [&](const Member& member) { return member.first == key; });
+  }
+  if (open.keys.empty()) {
+    for (const Member& member : members) open.keys.insert(member.first);
+  }
+  return open.keys.insert(key).second;
+}
 
 class Builder {
  public:
@@ -48,7 +66,7 @@ class Builder {
   bool on_key(View part, std::size_t, Code& ec) {
     text_.append(part.data(), part.size());
     Open& top = stack_.back();
-    if (!top.keys.insert(text_).second) {
+    if (!add_key(top, text_)) {
       return refuse("duplicate_key", "key \"" + utf8::escape_for_display(text_) + "\" twice", ec);
     }
     top.key = std::move(text_);

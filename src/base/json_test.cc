@@ -132,5 +132,16 @@ TEST(JsonDump, Styles) {
             "{\n \"b\": [\n  1,\n  2\n ],\n \"a\": \"é\"\n}");
 }
 
+TEST(JsonParse, DuplicateKeysAreFoundAmongManyMembers) {
+  for (const int first : {0, 14, 15, 16, 38}) {
+    std::string text = "{";
+    for (int i = 0; i < 40; ++i) text += "\"k" + std::to_string(i) + "\":0,";
+    EXPECT_TRUE(parse(text + "\"last\":0}", "t")) << first;
+    const auto twice = parse(text + "\"k" + std::to_string(first) + "\":0}", "t");
+    ASSERT_FALSE(twice) << first;
+    EXPECT_EQ(twice.error().rule, "duplicate_key");
+  }
+}
+
 }  // namespace
 }  // namespace pellucid::json
