@@ -43,6 +43,10 @@ inline float from_bits(std::uint32_t bits) {
   return _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(bits))));
 }
 
+inline F32x8 load_f32(const std::byte* p) {
+  return {_mm256_loadu_ps(reinterpret_cast<const float*>(p))};
+}
+
 inline F32x8 load_bf16(const std::byte* p) {
   const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(codes), 16))};

@@ -55,6 +55,12 @@ inline float from_bits(std::uint32_t bits) {
   return out;
 }
 
+inline F32x8 load_f32(const std::byte* p) {
+  F32x8 out;
+  std::memcpy(&out, p, sizeof(out));
+  return out;
+}
+
 inline F32x8 load_bf16(const std::byte* p) {
   std::uint16_t codes[8];
   std::memcpy(codes, p, sizeof(codes));
@@ -71,8 +77,19 @@ inline F32x8 load_f16(const std::byte* p) {
   return each([&](int i) { return numerics::f16_to_f32(codes[i]); });
 }
 
+// Exponent and mantissa moved to their f32 places give the value times 2^-120, subnormals included;
+// the one NaN code, which would become 480, gets the bits of a quiet NaN.
 inline F32x8 load_e4m3(const std::byte* p) {
-  return each([&](int i) { return numerics::e4m3_to_f32(static_cast<std::uint8_t>(p[i])); });
+  std::uint8_t codes[8];
+  std::memcpy(codes, p, sizeof(codes));
+  float values[8];
+  for (int i = 0; i < 8; ++i) {
+    const std::uint32_t magnitude = codes[i] & 0x7FU;
+    const std::uint32_t sign = (codes[i] & 0x80U) << 24;
+    const std::uint32_t nan = magnitude == 0x7FU ? 0x7FC00000U : 0U;
+    values[i] = from_bits(sign | (magnitude << 20) | nan) * 0x1p120F;
+  }
+  return load(values);
 }
 
 inline std::uint32_t nibble(const std::byte* p, int i) {

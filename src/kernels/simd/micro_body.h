@@ -23,11 +23,8 @@ constexpr std::int64_t bytes_of_eight(tensor::Element element) {
 template <tensor::Element kElement>
 inline F32x8 load_codes(const std::byte* p) {
   switch (kElement) {
-    case tensor::Element::kF32: {
-      float values[8];
-      std::memcpy(values, p, sizeof(values));
-      return load(values);
-    }
+    case tensor::Element::kF32:
+      return load_f32(p);
     case tensor::Element::kF16:
       return load_f16(p);
     case tensor::Element::kBf16:
@@ -86,17 +83,24 @@ inline float block_scale(const WeightRow& row, std::int64_t block) {
   __builtin_unreachable();
 }
 
-inline float block_factor(const WeightRow& row, std::int64_t block) {
-  const float scale = block_scale(row, block);
-  return row.global_divides ? scale / row.global_scale : scale * row.global_scale;
+// factors[i] = f32(scale * global) of block first + i.
+inline void block_factors(const WeightRow& row, std::int64_t first, std::int64_t count,
+                          float* factors) {
+  for (std::int64_t i = 0; i < count; ++i) factors[i] = block_scale(row, first + i);
+  if (row.global_divides) {
+    for (std::int64_t i = 0; i < count; ++i) factors[i] /= row.global_scale;
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) factors[i] *= row.global_scale;
 }
 
+// `count` elements from column `begin` (a multiple of 8) that share a factor.
 template <tensor::Element kElement>
-void decode_scaled(const WeightRow& row, std::int64_t begin, std::int64_t count, float factor,
-                   float* out) {
+[[gnu::always_inline]] inline void decode_run(const WeightRow& row, std::int64_t begin,
+                                              std::int64_t count, float factor, float* out) {
   constexpr std::int64_t kBytes = bytes_of_eight(kElement);
   const F32x8 factors = broadcast(factor);
-  const std::byte* codes = row.codes + begin * kBytes / 8;
+  const std::byte* codes = row.codes + begin / 8 * kBytes;
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8, codes += kBytes) {
     store(out + i, mul(load_codes<kElement>(codes), factors));
@@ -105,26 +109,40 @@ void decode_scaled(const WeightRow& row, std::int64_t begin, std::int64_t count,
   store_partial(out + i, mul(load_partial_codes<kElement>(codes, count - i), factors), count - i);
 }
 
+// At most kTileColumns elements. A block that begins inside a byte or a vector takes the slow way:
+// codes first, then each times its factor.
 template <tensor::Element kElement>
-void decode_as(const WeightRow& row, std::int64_t begin, std::int64_t count, float* out) {
+void decode_tile(const WeightRow& row, std::int64_t begin, std::int64_t count, float* out) {
+  float factors[kTileColumns + 1];
   if (row.scale == tensor::Scale::kNone) {
-    decode_scaled<kElement>(row, begin, count, block_factor(row, 0), out);
-    return;
-  }
-  if (row.block_cols % 8 != 0) {  // a block may begin inside a byte or a vector
-    decode_scaled<kElement>(row, begin, count, 1.0F, out);
-    for (std::int64_t i = 0; i < count; ++i) {
-      out[i] *= block_factor(row, (begin + i) / row.block_cols);
-    }
+    block_factors(row, 0, 1, factors);
+    decode_run<kElement>(row, begin, count, factors[0], out);
     return;
   }
   const std::int64_t end = begin + count;
-  std::int64_t block = begin / row.block_cols;
-  for (std::int64_t c = begin; c < end; ++block) {
-    const std::int64_t block_end = (block + 1) * row.block_cols;
+  const std::int64_t first = begin / row.block_cols;
+  block_factors(row, first, (end - 1) / row.block_cols - first + 1, factors);
+  if (row.block_cols % 8 != 0) {
+    decode_run<kElement>(row, begin, count, 1.0F, out);
+    for (std::int64_t i = 0; i < count; ++i) {
+      out[i] *= factors[(begin + i) / row.block_cols - first];
+    }
+    return;
+  }
+  const float* factor = factors;
+  std::int64_t block_end = (first + 1) * row.block_cols;
+  for (std::int64_t c = begin; c < end; block_end += row.block_cols, ++factor) {
     const std::int64_t stop = block_end < end ? block_end : end;
-    decode_scaled<kElement>(row, c, stop - c, block_factor(row, block), out + (c - begin));
+    decode_run<kElement>(row, c, stop - c, *factor, out + (c - begin));
     c = stop;
+  }
+}
+
+template <tensor::Element kElement>
+void decode_as(const WeightRow& row, std::int64_t begin, std::int64_t count, float* out) {
+  for (std::int64_t done = 0; done < count; done += kTileColumns) {
+    const std::int64_t rest = count - done;
+    decode_tile<kElement>(row, begin + done, rest < kTileColumns ? rest : kTileColumns, out + done);
   }
 }
 
