@@ -203,15 +203,17 @@ Expected<HeaderTensor> read_tensor(json::Member& member, std::uint64_t data_size
   return out;
 }
 
+std::unexpected<Error> too_much_metadata(const Place& place) {
+  return place.refuse("metadata", std::string(kMetadata),
+                      "more than " + std::to_string(kMetadataEntriesMax) + " entries",
+                      "at most that many", ErrorKind::kLimit);
+}
+
 Expected<void> read_metadata(json::Value& value, Header& header, const Place& place) {
   if (!value.is_object()) {
     return place.refuse("metadata", "__metadata__", "no object", "an object of strings");
   }
-  if (value.object().size() > kMetadataEntriesMax) {
-    return place.refuse("metadata", "__metadata__",
-                        std::to_string(value.object().size()) + " entries",
-                        "at most " + std::to_string(kMetadataEntriesMax), ErrorKind::kLimit);
-  }
+  if (value.object().size() > kMetadataEntriesMax) return too_much_metadata(place);
   for (auto& [key, text] : value.object()) {
     if (!text.is_string()) {
       return place.refuse("metadata", "__metadata__ " + utf8::escape_for_display(key),
@@ -328,14 +330,16 @@ bool read_plain_tensor(PlainJson& json, HeaderTensor& out) {
   return has_dtype && has_shape && has_offsets && json.accept('}');
 }
 
-bool read_plain_metadata(PlainJson& json, Header& header) {
+/// False outside the subset.
+Expected<bool> read_plain_metadata(PlainJson& json, Header& header, const Place& place) {
   if (!json.accept('{')) return false;
   if (json.accept('}')) return true;
   do {
     const auto key = json.string();
     if (!key || !json.accept(':')) return false;
     const auto value = json.string();
-    if (!value || header.metadata.size() == kMetadataEntriesMax) return false;
+    if (!value) return false;
+    if (header.metadata.size() == kMetadataEntriesMax) return too_much_metadata(place);
     header.metadata.emplace_back(*key, *value);
   } while (json.accept(','));
   return json.accept('}');
@@ -355,7 +359,8 @@ bool has_duplicates(std::vector<std::uint64_t> hashes) {
 }
 
 /// Reads a header that is plain and breaks no rule; false for any other, which read_strict judges.
-bool read_plain(std::string_view text, std::uint64_t data_size, Header& header) {
+Expected<bool> read_plain(std::string_view text, std::uint64_t data_size, Header& header,
+                          const Place& place) {
   PlainJson json(text);
   std::vector<std::uint64_t> hashes;  // equal hashes: the strict parser finds out whether names are
   bool has_metadata = false;
@@ -365,8 +370,9 @@ bool read_plain(std::string_view text, std::uint64_t data_size, Header& header) 
     const auto name = json.string();
     if (!name || !json.accept(':')) return false;
     if (*name == kMetadata) {
-      if (has_metadata || !read_plain_metadata(json, header)) return false;
-      has_metadata = true;
+      if (has_metadata) return false;
+      PELLUCID_TRY(has_metadata, read_plain_metadata(json, header, place));
+      if (!has_metadata) return false;
       continue;
     }
     HeaderTensor& tensor = header.tensors.emplace_back();
@@ -390,7 +396,8 @@ Expected<Header> parse_header(std::span<const std::byte> file, std::string_view 
   Header header;
   const std::uint64_t data_begin = sizeof(std::uint64_t) + text.size();
   const std::uint64_t data_size = file.size() - data_begin;
-  if (!read_plain(text, data_size, header)) {
+  PELLUCID_TRY(const bool is_plain, read_plain(text, data_size, header, place));
+  if (!is_plain) {
     header = Header();
     PELLUCID_TRY_VOID(read_strict(text, data_size, header, place));
   }
