@@ -69,10 +69,11 @@ def main():
         "  char32_t proxy;",
         "};",
         "",
+        "// clang-format off",
         "inline constexpr std::array<UnicodeProxy, %d> kUnicodeProxies = {{" % len(rows),
     ]
     lines += ["    {0x%04X, 0x%04X, 0x%04X}," % tuple(row) for row in rows]
-    lines += ["}};", "", "}  // namespace pellucid::tokenizer", ""]
+    lines += ["}};", "// clang-format on", "", "}  // namespace pellucid::tokenizer", ""]
     OUT.write_text("\n".join(lines))
 
 

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t kPatternBytesMax = 4096;
 constexpr std::uint32_t kUnbounded = UINT32_MAX;
-// Bounded repeats: the ways to divide a text between them, and the characters that they span, are
-// the cost of one failed attempt.
 constexpr std::uint32_t kRepeatMax = 64;
-constexpr std::uint64_t kWaysMax = 256;
+// Characters that one attempt at one place may look at in vain, over all alternatives: the ways to
+// divide a text between the bounded repeats, times what these span. Known patterns need below 40.
+constexpr std::uint64_t kWorkMax = 1024;
 
 constexpr std::string_view kContractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 constexpr std::string_view kSpaceAtEnd = R"(\s+(?!\S))";
@@ -70,6 +70,8 @@ class AlternativeReader {
     return error_;
   }
   [[nodiscard]] const std::string& translation() const { return out_; }
+  /// Characters that a failed attempt may look at.
+  [[nodiscard]] std::uint64_t work() const { return ways_ * span_; }
 
  private:
   [[nodiscard]] bool starts_with(std::string_view prefix) const {
@@ -237,10 +239,12 @@ class AlternativeReader {
     if (range.min > 0) mandatory_ = true;
     if (range.max == kUnbounded) {
       after_unbounded_ = true;
+      span_ += range.min;
       return;
     }
     ways_ *= range.max - range.min + 1;
-    if (ways_ > kWaysMax) refuse("too many bounded repeats");
+    span_ += range.max;
+    if (work() > kWorkMax) refuse("bounded repeats of too many characters");
   }
 
   std::string_view text_;
@@ -250,6 +254,7 @@ class AlternativeReader {
   bool mandatory_ = false;
   bool after_unbounded_ = false;
   std::uint64_t ways_ = 1;
+  std::uint64_t span_ = 0;
 };
 
 /// Splits at '|' outside classes and groups.
@@ -307,6 +312,7 @@ Expected<std::string> translate_pattern(std::string_view pattern, std::string_vi
   }
   const std::vector<std::string_view> alternatives = alternatives_of(pattern);
   std::string out;
+  std::uint64_t work = 0;
   for (std::size_t i = 0; i < alternatives.size(); ++i) {
     if (i > 0) out += '|';
     const auto known = std::ranges::find(kKnown, alternatives[i], &KnownAlternative::text);
@@ -316,6 +322,8 @@ Expected<std::string> translate_pattern(std::string_view pattern, std::string_vi
     }
     AlternativeReader reader(alternatives[i]);
     if (const std::string reason = reader.read(); !reason.empty()) return refuse(reason);
+    work += reader.work();
+    if (work > kWorkMax) return refuse("alternatives of too many characters");
     out += reader.translation();
   }
   return out;
