@@ -1,0 +1,105 @@
+// What is allocated against what there is. Weights stay in the mapped files: they may exceed
+// memory, at the price of reading them again and again.
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "config/memory_plan.h"
+#include "config/rules/rule.h"
+
+namespace pellucid::config {
+namespace {
+
+Proposal available(const RuleInput& input) {
+  const DeviceFacts& device = input.facts().device;
+  if (device.memory_available < 1) {
+    return {.value = Bytes{INT64_MAX}, .reason = "the system does not say what is available"};
+  }
+  return {.value = Bytes{device.memory_available * device.count},
+          .reason = device.assumed
+                        ? fmt::format("all memory of {}", device.name)
+                        : std::string("what this machine can give without swapping, now")};
+}
+
+constexpr std::array kRules = {
+    Rule{"memory.available", "memory.budget", SourceKind::kHardware, available},
+};
+
+PlanInput plan_input(const RuleInput& input) {
+  return {.checkpoint = input.facts().checkpoint,
+          .context = *input.whole("engine.context"),
+          .chunk = *input.whole("engine.chunk"),
+          .threads = *input.whole("engine.threads"),
+          .kv_tokens = *input.whole("kv.tokens"),
+          .sparse = input.word("attention.scope") == "sparse",
+          .expanded = input.word("attention.form") == "expanded",
+          .kv_element_bytes = input.word("kv.dtype") == "f32" ? 4 : 2};
+}
+
+void refuse_budget(const RuleInput& input, const MemoryPlan& plan, std::int64_t budget,
+                   Findings& findings) {
+  const Effective& setting = input.effective("memory.budget");
+  const std::int64_t fit = plan.tokens_fitting(budget);
+  Refusal refusal{.rule = "memory.budget",
+                  .key = "memory.budget",
+                  .one = {.who = "KV cache and scratch",
+                          .says = fmt::format("{} and {}", format_size(plan.kv_bytes),
+                                              format_size(plan.scratch_bytes)),
+                          .source = input.effective("kv.tokens").origin},
+                  .other = party_of(setting),
+                  .consequence = "the cache could not be allocated"};
+  if (fit > 0) refusal.alternatives.push_back(fmt::format("--context {}", fit));
+  refusal.alternatives.push_back(
+      change_to(*setting.setting, fmt::format("{}", plan.kv_bytes + plan.scratch_bytes)));
+  findings.refusals.push_back(std::move(refusal));
+}
+
+}  // namespace
+
+std::span<const Rule> memory_rules() {
+  return kRules;
+}
+
+MemoryPlan plan_memory(const Resolution& resolution) {
+  struct Sealed : RuleInput {
+    explicit Sealed(const Resolution& r) : resolution(r) {}
+    [[nodiscard]] const Facts& facts() const override { return resolution.facts(); }
+    [[nodiscard]] const Effective& effective(std::string_view key) const override {
+      return resolution.effective(key);
+    }
+    const Resolution& resolution;
+  };
+  return plan_memory(plan_input(Sealed(resolution)));
+}
+
+void check_memory(const RuleInput& input, Findings& findings) {
+  const DeviceFacts& device = input.facts().device;
+  const MemoryPlan plan = plan_memory(plan_input(input));
+  const std::int64_t budget = *input.whole("memory.budget");
+  if (plan.kv_bytes + plan.scratch_bytes > budget) refuse_budget(input, plan, budget, findings);
+  const std::int64_t total = device.memory_total * device.count;
+  if (total < 1) return;
+  const Effective& setting = input.effective("memory.budget");
+  if (is_user(setting.source) && budget > total) {
+    findings.refusals.push_back(
+        {.rule = "memory.budget_of_device",
+         .key = "memory.budget",
+         .one = party_of(setting),
+         .other = {.who = "device",
+                   .says = fmt::format("{} of memory", format_size(total)),
+                   .source = device.assumed ? "--device" : "this machine"},
+         .consequence = "the budget is not there to be spent",
+         .alternatives = {change_to(*setting.setting, fmt::format("{}", total))}});
+  }
+  const std::int64_t all = plan.weight_bytes + plan.kv_bytes + plan.scratch_bytes;
+  if (all <= total) return;
+  findings.notes.push_back(
+      {.rule = "memory.weights_exceed",
+       .key = "",
+       .text = fmt::format("weights, cache and scratch take {}, the device has {}: mapped weights "
+                           "are read from the disk again in every step",
+                           format_size(all), format_size(total))});
+}
+
+}  // namespace pellucid::config
