@@ -43,20 +43,30 @@ void pin_to_allowed_cpu(pthread_t thread, int index) {
 
 }  // namespace
 
-// One section at a time. `generation` announces a section; `running` counts the workers that have
-// not finished it; `next` hands out task indices.
+// One section at a time, behind a gate: one word that holds the number of the section, whether it
+// is open, and how many workers are inside. A worker enters only while the gate is open, so a
+// worker that the system has put aside is not waited for: the others, and the caller, do its tasks.
 struct ThreadPool::State {
+  static constexpr std::uint64_t kInsideMask = 0xFFFF;
+  static constexpr std::uint64_t kOpen = 1U << 16;
+  static constexpr int kSectionShift = 32;
+
   std::vector<std::thread> workers;
-  std::atomic<std::uint64_t> generation{0};
-  std::atomic<int> running{0};
+  std::atomic<std::uint64_t> gate{0};
   std::atomic<std::int64_t> next{0};
   std::atomic<bool> stop{false};
-  std::int64_t count = 0;
+  std::int64_t count = 0;  // count, fn, context: written before the gate opens
   TaskFn fn = nullptr;
   void* context = nullptr;
   std::mutex mutex;
   std::condition_variable wake;
   std::atomic<int> parked{0};
+
+  static std::uint64_t section(std::uint64_t gate_value) { return gate_value >> kSectionShift; }
+
+  [[nodiscard]] bool is_news(std::uint64_t gate_value, std::uint64_t last) const {
+    return stop.load() || ((gate_value & kOpen) != 0 && section(gate_value) != last);
+  }
 
   void drain(int worker) {
     for (std::int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
@@ -64,39 +74,61 @@ struct ThreadPool::State {
     }
   }
 
-  std::uint64_t wait_for_section(std::uint64_t seen) {
+  /// Waits for an open section other than `last`, or for the end. First spinning, then parked.
+  std::uint64_t wait_for_news(std::uint64_t last) {
     for (int round = 0; round < kSpinRounds; ++round) {
-      const std::uint64_t now = generation.load(std::memory_order_acquire);
-      if (now != seen) return now;
+      const std::uint64_t now = gate.load();
+      if (is_news(now, last)) return now;
       relax();
     }
     std::unique_lock lock(mutex);
     parked.fetch_add(1);
-    wake.wait(lock, [&] { return generation.load() != seen; });
+    wake.wait(lock, [&] { return is_news(gate.load(), last); });
     parked.fetch_sub(1);
-    return generation.load();
+    return gate.load();
+  }
+
+  bool enter(std::uint64_t seen) {
+    while ((seen & kOpen) != 0) {
+      if (gate.compare_exchange_weak(seen, seen + 1)) return true;
+    }
+    return false;
   }
 
   void work(int worker) {
-    std::uint64_t seen = 0;
+    std::uint64_t last = 0;
     while (true) {
-      seen = wait_for_section(seen);
+      const std::uint64_t seen = wait_for_news(last);
       if (stop.load()) return;
+      if (!enter(seen)) continue;
+      // Inside, the gate cannot move on to another section.
+      last = section(gate.load());
       drain(worker);
-      running.fetch_sub(1, std::memory_order_release);
+      gate.fetch_sub(1);
     }
   }
 
-  void announce() {
-    generation.fetch_add(1);
+  void open() {
+    gate.store(((section(gate.load()) + 1) << kSectionShift) | kOpen);
     if (parked.load() == 0) return;
     const std::lock_guard lock(mutex);
     wake.notify_all();
   }
+
+  void close_and_wait() {
+    gate.fetch_and(~kOpen);
+    for (int round = 0; (gate.load() & kInsideMask) != 0; ++round) {
+      if (round < kSpinRounds) {
+        relax();
+      } else {
+        sched_yield();  // a worker was put aside in the middle of a task: give it this CPU
+      }
+    }
+  }
 };
 
 ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()) {
-  PELLUCID_CHECK(threads >= 1);
+  PELLUCID_CHECK(threads >= 1 && static_cast<std::uint64_t>(threads) < State::kInsideMask);
   for (int i = 1; i < threads; ++i) {
     state_->workers.emplace_back([s = state_.get(), i] { s->work(i); });
     if (pin) pin_to_allowed_cpu(state_->workers.back().native_handle(), i);
@@ -105,10 +137,9 @@ ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()
 }
 
 ThreadPool::~ThreadPool() {
-  state_->stop.store(true);
   {
     const std::lock_guard lock(state_->mutex);
-    state_->generation.fetch_add(1);
+    state_->stop.store(true);
     state_->wake.notify_all();
   }
   for (std::thread& worker : state_->workers) worker.join();
@@ -128,10 +159,9 @@ void ThreadPool::run(std::int64_t count, TaskFn fn, void* context) {
   s.context = context;
   s.count = count;
   s.next.store(0);
-  s.running.store(static_cast<int>(s.workers.size()));
-  s.announce();
+  s.open();
   s.drain(0);
-  while (s.running.load(std::memory_order_acquire) != 0) relax();
+  s.close_and_wait();
 }
 
 }  // namespace pellucid
