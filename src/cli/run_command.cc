@@ -67,8 +67,7 @@ Expected<int> run_once(const RunFlags& flags, const TextSide& text, engine::Engi
                               .stream = !flags.json};
   PELLUCID_TRY(const Answer result, answer(engine, sequence, text, request, interrupt));
   if (flags.json) {
-    const json::Value object = answer_to_json(result, text, prompt, sampling);
-    write_out(json::dump(object, {.indent = 2, .key_separator = ": "}) + "\n");
+    write_out(json::dump(answer_to_json(result, text, prompt, sampling)) + "\n");
   } else {
     write_out("\n");
     print_timings(result, engine);
