@@ -126,6 +126,12 @@ void select_sparse(StepContext& step, std::int64_t layer, const IndexerWeights& 
   for (std::int64_t row = whole; row < step.tokens; row += kScoreRowsMax) {
     const RowRange rows{row, std::min(kScoreRowsMax, step.tokens - row)};
     score(step, cache, rows);
+    if (step.tap != nullptr) {
+      step.tap->index_scores(layer, step.first_position + row,
+                             std::span(step.scratch.index_scores)
+                                 .first(static_cast<std::size_t>(rows.count * step.end_position())),
+                             step.end_position());
+    }
     take_best(step, rows, k, step.scratch.index_scores.data());
   }
   if (step.tap != nullptr) step.tap->selection(layer, step.first_position, step.selection);

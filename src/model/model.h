@@ -55,6 +55,10 @@ class Tap {
   /// What the indexer of `layer` chose; called for layers that own one.
   virtual void selection(std::int64_t /*layer*/, std::int64_t /*first_position*/,
                          const kernels::Selection& /*selection*/) {}
+  /// Index scores of consecutive rows that see more than index_topk positions: [rows, stride],
+  /// -inf from the row's own position on.
+  virtual void index_scores(std::int64_t /*layer*/, std::int64_t /*first_position*/,
+                            std::span<const float> /*scores*/, std::int64_t /*stride*/) {}
   /// Routed experts of `layer`: [T, num_experts_per_tok], best first.
   virtual void experts(std::int64_t /*layer*/, std::int64_t /*first_position*/,
                        std::span<const std::int32_t> /*ids*/) {}
