@@ -15,7 +15,7 @@
 
 namespace pellucid::tokenizer {
 
-/// Moving keeps the views of `bpe` into `vocabulary` valid: its entries stay where they are.
+/// `bpe` has views into `vocabulary`, which stay valid when both are moved.
 struct TokenizerParts {
   Vocabulary vocabulary;
   AddedTokens added;

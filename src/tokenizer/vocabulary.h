@@ -3,10 +3,10 @@
 // is dense and its size is bounded.
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 #include "tokenizer/tokenizer.h"
@@ -29,9 +29,10 @@ class Vocabulary {
   /// `kind` is not kAbsent. Refuses ids below 0, from kIdLimit, and ids in use ("tokenizer_ids").
   [[nodiscard]] Expected<void> add(std::int64_t id, std::string bytes, TokenKind kind,
                                    std::string_view source);
-  /// Makes an ordinary token an added one with these bytes.
+  /// Makes an ordinary token an added one with these bytes; views of its old bytes end here.
   void mark_added(TokenId id, std::string content, TokenKind kind);
 
+  /// The view stays valid when tokens are added and when the object is moved.
   [[nodiscard]] std::optional<std::string_view> bytes_of(TokenId id) const;
   [[nodiscard]] TokenKind kind_of(TokenId id) const;
   [[nodiscard]] std::int64_t id_limit() const { return static_cast<std::int64_t>(entries_.size()); }
@@ -41,7 +42,7 @@ class Vocabulary {
     std::string bytes;
     TokenKind kind = TokenKind::kAbsent;
   };
-  std::vector<Entry> entries_;
+  std::deque<Entry> entries_;  // growing and moving it leave the entries where they are
 };
 
 }  // namespace pellucid::tokenizer
