@@ -94,7 +94,8 @@ TEST(JsonParse, ErrorNamesSourceAndByte) {
 
 TEST(JsonDump, WritesWhatParsesBackEqual) {
   const std::string text =
-      R"({"s":"a\"\\\n\u0001é😀","n":[0,-1,9223372036854775807,18446744073709551615,1.5,1e+300,0.1],"b":[true,false,null],"o":{}})";
+      R"({"s":"a\"\\\n\u0001é😀","n":[0,-1,9223372036854775807,18446744073709551615,1.5,1e+300,0.1])"
+      R"(,"b":[true,false,null],"o":{}})";
   const Value v = *parse(text, "t");
   EXPECT_EQ(*parse(dump(v), "t"), v);
   EXPECT_EQ(*parse(dump(v, {.indent = 2, .ensure_ascii = true}), "t"), v);
