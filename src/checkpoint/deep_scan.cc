@@ -70,7 +70,7 @@ class Scanner {
     for (const QuantClaim& claim : loaded.claims) {
       claims_power_of_two_ = claims_power_of_two_ || claim.power_of_two_scales;
     }
-    for (const CheckedWeight& weight : loaded.weights) note_scales(weight);
+    for (const CheckedWeight& weight : loaded.weights) note_parts(weight);
     for (const TensorInfo& tensor : loaded.shards.tensors) total_ += tensor.bytes.size();
   }
 
@@ -90,15 +90,21 @@ class Scanner {
   }
 
  private:
-  void note_scales(const CheckedWeight& weight) {
-    const bool scalar = weight.format == Format::kFp8Tensor;
+  void note_parts(const CheckedWeight& weight) {
+    const Module& module = *weight.module;
+    const bool is_scalar = weight.format == Format::kFp8Tensor;
     for (const Part part : {Part::kWeightScale, Part::kWeightScaleInv}) {
-      const TensorInfo* scales = weight.module->part(part);
-      if (scales != nullptr && !scalar) scales_.insert(scales);
+      if (module.part(part) != nullptr && !is_scalar) scales_.insert(module.part(part));
     }
+    for (const Part part : {Part::kWeightScale2, Part::kWeightGlobalScale, Part::kInputScale,
+                            Part::kInputGlobalScale}) {
+      if (module.part(part) != nullptr) scalars_.insert(module.part(part));
+    }
+    if (is_scalar) scalars_.insert(module.part(Part::kWeightScale));
   }
 
   void scan_tensor(const TensorInfo& tensor) {
+    if (scalars_.contains(&tensor)) return advance(tensor.bytes.size());
     const bool is_scale = scales_.contains(&tensor);
     const auto tests =
         is_scale ? scale_tests(tensor.dtype, claims_power_of_two_) : weight_tests(tensor.dtype);
@@ -152,6 +158,7 @@ class Scanner {
   Loaded& loaded_;
   const ScanProgress& progress_;
   std::unordered_set<const TensorInfo*> scales_;
+  std::unordered_set<const TensorInfo*> scalars_;  ///< checked by check_scalars() already
   bool claims_power_of_two_ = false;
   std::uint64_t total_ = 0;
   std::uint64_t done_ = 0;

@@ -133,13 +133,13 @@ Expected<void> check_groups(const KeyReader& keys, const ModelConfig& c) {
                    "at most n_group = " + std::to_string(c.n_group));
   }
   const std::int64_t group_size = c.n_routed_experts / c.n_group;
+  if (c.topk_method == TopkMethod::kNoauxTc && c.n_group > 1 && group_size < 2) {
+    return must_be(keys, "n_group", c.n_group, "groups of 2 or more: a group scores by its best 2");
+  }
   const std::int64_t eligible = c.n_group == 1 ? c.n_routed_experts : c.topk_group * group_size;
   if (c.num_experts_per_tok > eligible) {
     return must_be(keys, "num_experts_per_tok", c.num_experts_per_tok,
                    "at most " + std::to_string(eligible) + ", the experts that can be chosen");
-  }
-  if (c.topk_method == TopkMethod::kNoauxTc && c.n_group > 1 && group_size < 2) {
-    return must_be(keys, "n_group", c.n_group, "groups of 2 or more: a group scores by its best 2");
   }
   return {};
 }

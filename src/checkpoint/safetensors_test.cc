@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 
@@ -241,10 +241,9 @@ std::vector<HostileCase> tensor_cases() {
 TEST(SafetensorsHeader, RefusesHostileHeadersByRule) {
   for (const auto& cases : {length_cases(), text_cases(), tensor_cases()}) {
     for (const HostileCase& c : cases) {
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();  // CPU time: other processes do not count
       EXPECT_EQ(rule_of(c.file), c.rule) << c.what;
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-      EXPECT_LT(elapsed.count(), 2.0) << c.what;
+      EXPECT_LT(std::clock() - start, 2 * CLOCKS_PER_SEC) << c.what;
     }
   }
 }

@@ -113,9 +113,10 @@ void sync_directory(const std::filesystem::path& path) {
 
 Expected<SafetensorsWriter> SafetensorsWriter::create(std::filesystem::path path,
                                                       std::span<const TensorSpec> tensors,
-                                                      const Metadata& metadata) {
-  PELLUCID_TRY(const HeaderText header, make_header(tensors, metadata));
+                                                      const WriteOptions& options) {
+  PELLUCID_TRY(const HeaderText header, make_header(tensors, options.metadata));
   SafetensorsWriter out;
+  out.sync_ = options.sync;
   out.path_ = std::move(path);
   out.temporary_ = out.path_.string() + ".partial";
   out.fd_ = ::open(out.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -133,6 +134,7 @@ SafetensorsWriter& SafetensorsWriter::operator=(SafetensorsWriter&& other) noexc
   std::swap(path_, other.path_);
   std::swap(temporary_, other.temporary_);
   std::swap(fd_, other.fd_);
+  std::swap(sync_, other.sync_);
   std::swap(expected_bytes_, other.expected_bytes_);
   std::swap(written_bytes_, other.written_bytes_);
   return *this;
@@ -165,17 +167,17 @@ Expected<void> SafetensorsWriter::finish() {
                  .expected = std::to_string(expected_bytes_) + " for the tensors of the header",
                  .source = shown(path_)});
   }
-  if (::fsync(fd_) != 0) return io_error("sync", temporary_);
+  if (sync_ && ::fsync(fd_) != 0) return io_error("sync", temporary_);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return io_error("rename", path_);
   const int fd = std::exchange(fd_, -1);
   if (::close(fd) != 0) return io_error("close", path_);
-  sync_directory(path_);
+  if (sync_) sync_directory(path_);
   return {};
 }
 
 Expected<void> write_safetensors(const std::filesystem::path& path,
-                                 std::span<const TensorData> tensors, const Metadata& metadata,
-                                 TensorOrder order) {
+                                 std::span<const TensorData> tensors, TensorOrder order,
+                                 const WriteOptions& options) {
   std::vector<const TensorData*> sorted;
   for (const TensorData& tensor : tensors) sorted.push_back(&tensor);
   if (order == TensorOrder::kByName) {
@@ -194,7 +196,7 @@ Expected<void> write_safetensors(const std::filesystem::path& path,
     }
     specs.push_back(tensor->spec);
   }
-  PELLUCID_TRY(SafetensorsWriter writer, SafetensorsWriter::create(path, specs, metadata));
+  PELLUCID_TRY(SafetensorsWriter writer, SafetensorsWriter::create(path, specs, options));
   for (const TensorData* tensor : sorted) PELLUCID_TRY_VOID(writer.append(tensor->bytes));
   return writer.finish();
 }

@@ -29,12 +29,19 @@ struct TensorSpec {
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
+struct WriteOptions {
+  Metadata metadata = {};
+  /// Wait until the data is on the disk before the file gets its name. Without it a power failure
+  /// can leave a complete name on incomplete data.
+  bool sync = true;
+};
+
 class SafetensorsWriter {
  public:
   /// Creates the file and writes the header; the data must follow in the order of `tensors`.
   [[nodiscard]] static Expected<SafetensorsWriter> create(std::filesystem::path path,
                                                           std::span<const TensorSpec> tensors,
-                                                          const Metadata& metadata = {});
+                                                          const WriteOptions& options = {});
   SafetensorsWriter(SafetensorsWriter&& other) noexcept;
   SafetensorsWriter& operator=(SafetensorsWriter&& other) noexcept;
   ~SafetensorsWriter();
@@ -49,6 +56,7 @@ class SafetensorsWriter {
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   int fd_ = -1;
+  bool sync_ = true;
   std::uint64_t expected_bytes_ = 0;
   std::uint64_t written_bytes_ = 0;
 };
@@ -63,7 +71,7 @@ enum class TensorOrder { kGiven, kByName };
 /// Writes tensors that are in memory.
 [[nodiscard]] Expected<void> write_safetensors(const std::filesystem::path& path,
                                                std::span<const TensorData> tensors,
-                                               const Metadata& metadata = {},
-                                               TensorOrder order = TensorOrder::kGiven);
+                                               TensorOrder order = TensorOrder::kGiven,
+                                               const WriteOptions& options = {});
 
 }  // namespace pellucid::checkpoint

@@ -34,7 +34,8 @@ std::string rewritten(const std::string& file, const TemporaryDirectory& directo
                        .bytes = data.subspan(t.begin, t.end - t.begin)});
   }
   const auto path = directory.path() / "again.safetensors";
-  const auto written = write_safetensors(path, tensors, header->metadata);
+  const auto written =
+      write_safetensors(path, tensors, TensorOrder::kGiven, {.metadata = header->metadata});
   EXPECT_TRUE(written) << written.error().to_string();
   return read_file(path);
 }
@@ -55,7 +56,7 @@ TEST(SafetensorsWriter, SortsByNameWhenAsked) {
   const std::vector<TensorData> tensors = {
       {.spec = {.name = "b", .dtype = tensor::DType::kU8, .shape = {2}}, .bytes = bytes_of("BB")},
       {.spec = {.name = "a", .dtype = tensor::DType::kU8, .shape = {1}}, .bytes = bytes_of("A")}};
-  ASSERT_TRUE(write_safetensors(path, tensors, {}, TensorOrder::kByName));
+  ASSERT_TRUE(write_safetensors(path, tensors, TensorOrder::kByName));
   const std::string file = read_file(path);
   const auto header = parse_header(bytes_of(file), "f");
   ASSERT_TRUE(header) << header.error().to_string();

@@ -283,7 +283,8 @@ void SmallModel::write(const TemporaryDirectory& directory, std::size_t shards) 
       data.push_back({.spec = tensors[i].spec, .bytes = tensors[i].bytes});
       weight_map.emplace_back(tensors[i].spec.name, name);
     }
-    const auto written = write_safetensors(directory.path() / name, data, {{"format", "pt"}});
+    const auto written = write_safetensors(directory.path() / name, data, TensorOrder::kGiven,
+                                           {.metadata = {{"format", "pt"}}, .sync = false});
     PELLUCID_CHECK(written.has_value());
   }
   if (shards == 1) return;

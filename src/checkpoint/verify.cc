@@ -48,21 +48,20 @@ class Verifier {
   /// once instead of once for each tensor.
   void find_facts() {
     LayerFacts& facts = loaded_.facts;
-    for (std::int64_t i = 0; i < config_.num_nextn_predict_layers; ++i) {
-      const std::string prefix = layer_prefix(config_, config_.num_hidden_layers + i);
-      if (loaded_.modules.find(prefix + "eh_proj") == nullptr) break;
-      ++facts.mtp_layers;
+    for (const TensorInfo& tensor : loaded_.shards.tensors) {
+      const std::int64_t behind = layer_of(tensor.name) - config_.num_hidden_layers;
+      if (behind < 0 || behind >= config_.num_nextn_predict_layers) continue;
+      facts.mtp_layers = std::max(facts.mtp_layers, behind + 1);
     }
-    const std::int64_t layers = config_.num_hidden_layers + facts.mtp_layers;
-    for (std::int64_t i = 0; i < layers; ++i) {
+    for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
       const std::string wk = layer_prefix(config_, i) + "self_attn.indexer.wk";
-      facts.has_indexer.push_back(config_.has_indexer() && loaded_.modules.find(wk) != nullptr);
+      const bool there = config_.has_indexer() && loaded_.modules.find(wk) != nullptr;
+      // Absence proves nothing when a shard is missing: then the schedule counts.
+      const bool scheduled = config_.layer_has_indexer[static_cast<std::size_t>(i)];
+      facts.has_indexer.push_back(there || (loaded_.shards.incomplete && scheduled));
     }
-    if (!loaded_.shards.incomplete) return;
-    // Absence proves nothing when a shard is missing: go by the schedule.
-    for (std::size_t i = 0; i < config_.layer_has_indexer.size(); ++i) {
-      if (config_.layer_has_indexer[i]) facts.has_indexer[i] = true;
-    }
+    const auto layers = static_cast<std::size_t>(config_.num_hidden_layers + facts.mtp_layers);
+    facts.has_indexer.resize(layers, config_.has_indexer());
   }
 
   void check_schedule() {
@@ -172,20 +171,24 @@ class Verifier {
         tensor);
   }
 
-  /// Without this program's MTP part, the layers behind the last are never an error.
-  [[nodiscard]] bool is_mtp_tensor(std::string_view name) const {
-    const std::string prefix = config_.tensor_prefix + "model.layers.";
-    if (!name.starts_with(prefix)) return false;
-    name.remove_prefix(prefix.size());
+  /// The layer in the name of a tensor of the model; -1 when there is none.
+  [[nodiscard]] std::int64_t layer_of(std::string_view name) const {
+    if (!name.starts_with(layers_prefix_)) return -1;
+    name.remove_prefix(layers_prefix_.size());
     std::int64_t layer = 0;
     std::size_t digits = 0;
     while (digits < name.size() && digits < 6 && name[digits] >= '0' && name[digits] <= '9') {
       layer = layer * 10 + (name[digits] - '0');
       ++digits;
     }
+    return digits == 0 ? -1 : layer;
+  }
+
+  /// A layer that the config does not declare, directly behind the last: left over from training.
+  [[nodiscard]] bool is_mtp_tensor(std::string_view name) const {
     const std::int64_t declared = std::max<std::int64_t>(config_.num_nextn_predict_layers, 1);
-    return digits > 0 && layer >= config_.num_hidden_layers &&
-           layer < config_.num_hidden_layers + declared;
+    const std::int64_t behind = layer_of(name) - config_.num_hidden_layers;
+    return behind >= 0 && behind < declared;
   }
 
   [[nodiscard]] static bool is_indexer_tensor(std::string_view name) {
@@ -219,6 +222,7 @@ class Verifier {
   Loaded& loaded_;
   const ModelConfig& config_;
   std::vector<bool> consumed_;
+  std::string layers_prefix_ = config_.tensor_prefix + "model.layers.";
   bool fused_experts_ = false;
   bool schedule_differs_ = false;
 };
