@@ -23,7 +23,9 @@ struct TemplateLimits {
   std::uint32_t depth_max = 128;        ///< nesting of the source and of calls
   std::uint64_t steps_max = 2'000'000;  ///< evaluated nodes
   std::uint64_t output_bytes_max = 16 << 20;
-  std::uint64_t memory_bytes_max = 64 << 20;  ///< bytes of all strings and containers made
+  /// Bytes of all strings and containers ever made, so this bounds the time spent copying as well:
+  /// a conversation of 4 MB (a million tokens) with five copies of its text fits.
+  std::uint64_t memory_bytes_max = 32 << 20;
 };
 
 class ChatTemplate {

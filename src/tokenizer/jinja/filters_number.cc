@@ -21,7 +21,7 @@ std::string number_text(std::string_view text) {
   return out;
 }
 
-/// float(text); nullopt-like NaN marker is avoided by the bool.
+/// float(text): false when the text is not a number.
 bool parse_float(std::string_view text, double& value) {
   const std::string clean = number_text(text);
   std::string_view digits = clean;
@@ -112,7 +112,10 @@ Result<Value> filter_int(Runtime& runtime, const Value& subject, const Arguments
   const Value otherwise = bound[0] == nullptr ? Value::integer(0) : *bound[0];
   if (subject.is(Kind::kUint)) return subject;
   if (subject.is_integral()) return Value::integer(subject.integer());
-  if (subject.is(Kind::kFloat)) return truncate(subject.number(), otherwise);
+  if (subject.is(Kind::kFloat)) {
+    if (std::isinf(subject.number())) return beyond_int();
+    return truncate(subject.number(), otherwise);
+  }
   if (subject.is_undefined()) return wrong("int", "an undefined value", "a number or str");
   if (!subject.is_string()) return otherwise;
   PELLUCID_TRY_VOID(runtime.scan(subject.text().size()));

@@ -33,8 +33,14 @@ Result<SplitArguments> split_arguments(std::string_view callee, const Arguments&
   return split;
 }
 
+Result<void> add_piece(Runtime& runtime, Pieces& pieces, std::string_view piece) {
+  PELLUCID_TRY_VOID(runtime.steps(1));
+  PELLUCID_TRY_VOID(runtime.memory(sizeof(piece)));
+  pieces.push_back(piece);
+  return {};
+}
+
 Result<Value> list_of(Runtime& runtime, const Pieces& pieces) {
-  PELLUCID_TRY_VOID(runtime.steps(pieces.size()));
   std::vector<Value> items;
   items.reserve(pieces.size());
   for (const std::string_view piece : pieces) {
@@ -54,15 +60,15 @@ std::size_t word_end(std::string_view text) {
   return end;
 }
 
-Pieces split_words(std::string_view text, std::uint64_t splits_max) {
+Result<Pieces> split_words(Runtime& runtime, std::string_view text, std::uint64_t splits_max) {
   Pieces pieces;
   for (text = strip_left(text); !text.empty(); text = strip_left(text)) {
     if (pieces.size() == splits_max) {
-      pieces.push_back(text);
+      PELLUCID_TRY_VOID(add_piece(runtime, pieces, text));
       break;
     }
     const std::size_t end = word_end(text);
-    pieces.push_back(text.substr(0, end));
+    PELLUCID_TRY_VOID(add_piece(runtime, pieces, text.substr(0, end)));
     text.remove_prefix(end);
   }
   return pieces;
@@ -79,23 +85,24 @@ std::size_t word_start(std::string_view text) {
   return start;
 }
 
-Pieces split_words_from_right(std::string_view text, std::uint64_t splits_max) {
+Result<Pieces> split_words_from_right(Runtime& runtime, std::string_view text,
+                                      std::uint64_t splits_max) {
   Pieces pieces;
   for (text = strip_right(text); !text.empty(); text = strip_right(text)) {
     if (pieces.size() == splits_max) {
-      pieces.push_back(text);
+      PELLUCID_TRY_VOID(add_piece(runtime, pieces, text));
       break;
     }
     const std::size_t start = word_start(text);
-    pieces.push_back(text.substr(start));
+    PELLUCID_TRY_VOID(add_piece(runtime, pieces, text.substr(start)));
     text = text.substr(0, start);
   }
   std::ranges::reverse(pieces);
   return pieces;
 }
 
-/// The piece list holds 16 bytes for each of possibly very many pieces.
-Result<void> pay_for_pieces(Runtime& runtime, const Value& self) {
+/// Splitting reads character by character: four times the cost of a plain scan.
+Result<void> pay_for_reading(Runtime& runtime, const Value& self) {
   return runtime.scan(self.text().size() * 4);
 }
 
@@ -103,41 +110,48 @@ Result<void> pay_for_pieces(Runtime& runtime, const Value& self) {
 
 Result<Value> string_split(Runtime& runtime, const Value& self, const Arguments& arguments) {
   PELLUCID_TRY(const SplitArguments split, split_arguments("split", arguments));
-  PELLUCID_TRY_VOID(pay_for_pieces(runtime, self));
+  PELLUCID_TRY_VOID(pay_for_reading(runtime, self));
   std::string_view text = self.text();
-  if (!split.separator) return list_of(runtime, split_words(text, split.splits_max));
+  if (!split.separator) {
+    PELLUCID_TRY(const Pieces words, split_words(runtime, text, split.splits_max));
+    return list_of(runtime, words);
+  }
   Pieces pieces;
   while (pieces.size() < split.splits_max) {
     const std::size_t at = find(text, *split.separator);
     if (at == std::string_view::npos) break;
-    pieces.push_back(text.substr(0, at));
+    PELLUCID_TRY_VOID(add_piece(runtime, pieces, text.substr(0, at)));
     text.remove_prefix(at + split.separator->size());
   }
-  pieces.push_back(text);
+  PELLUCID_TRY_VOID(add_piece(runtime, pieces, text));
   return list_of(runtime, pieces);
 }
 
 Result<Value> string_rsplit(Runtime& runtime, const Value& self, const Arguments& arguments) {
   PELLUCID_TRY(const SplitArguments split, split_arguments("rsplit", arguments));
-  PELLUCID_TRY_VOID(pay_for_pieces(runtime, self));
+  PELLUCID_TRY_VOID(pay_for_reading(runtime, self));
   std::string_view text = self.text();
-  if (!split.separator) return list_of(runtime, split_words_from_right(text, split.splits_max));
+  if (!split.separator) {
+    PELLUCID_TRY(const Pieces words, split_words_from_right(runtime, text, split.splits_max));
+    return list_of(runtime, words);
+  }
   // find_last pays for the whole text; later searches only continue to the left.
   Pieces pieces;
   PELLUCID_TRY(std::size_t at, find_last(runtime, text, *split.separator));
   while (at != std::string_view::npos && pieces.size() < split.splits_max) {
-    pieces.push_back(text.substr(at + split.separator->size()));
+    PELLUCID_TRY_VOID(add_piece(runtime, pieces, text.substr(at + split.separator->size())));
     text = text.substr(0, at);
     at = text.rfind(*split.separator);
   }
-  pieces.push_back(text);
+  PELLUCID_TRY_VOID(add_piece(runtime, pieces, text));
   std::ranges::reverse(pieces);
   return list_of(runtime, pieces);
 }
 
 Result<Value> string_splitlines(Runtime& runtime, const Value& self, const Arguments& arguments) {
   PELLUCID_TRY_VOID(bind("splitlines", arguments, {}));
-  PELLUCID_TRY_VOID(pay_for_pieces(runtime, self));
+  PELLUCID_TRY_VOID(pay_for_reading(runtime, self));
+  PELLUCID_TRY_VOID(runtime.memory(self.text().size()));
   return list_of(runtime, split_lines(self.text()));
 }
 

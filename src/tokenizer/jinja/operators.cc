@@ -359,7 +359,12 @@ Result<bool> contains(Runtime& runtime, const Value& container, const Value& ite
   for (std::size_t i = 0; i < items.count; ++i) {
     PELLUCID_TRY_VOID(runtime.steps(1));
     PELLUCID_TRY(const bool same, equal(runtime, items.at(i), item));
-    if (same) return true;
+    if (!same) continue;
+    // A generator is read up to the item that was found.
+    const bool generator =
+        items.source.is(Kind::kSequence) && items.source.sequence().flavor == Flavor::kGenerator;
+    if (generator) items.source.sequence().consumed = items.first + i + 1;
+    return true;
   }
   return false;
 }

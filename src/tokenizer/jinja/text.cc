@@ -91,6 +91,31 @@ void append_title(TextBuilder& out, char32_t c) {
   append_upper(out, c);
 }
 
+/// Maps runs of ASCII through `ascii` in blocks, and every other character through `other`.
+template <class Ascii, class Other>
+void map_text(TextBuilder& out, std::string_view text, Ascii ascii, Other other) {
+  std::array<char, 1024> block;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t size = 0;
+    while (size < block.size() && i < text.size() && static_cast<unsigned char>(text[i]) < 0x80) {
+      block[size++] = ascii(text[i++]);
+    }
+    out.append(std::string_view(block.data(), size));
+    if (i >= text.size() || static_cast<unsigned char>(text[i]) < 0x80) continue;
+    const utf8::Decoded d = utf8::decode(text, i);
+    other(d.code_point);
+    i += d.length;
+  }
+}
+
+char ascii_upper(char c) {
+  return static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+}
+
+char ascii_lower(char c) {
+  return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+}
+
 bool is_cased(char32_t c) {
   if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return map_case(upper_rules(), c) != c || map_case(lower_rules(), c) != c ||
@@ -255,11 +280,11 @@ std::vector<std::string_view> split_lines(std::string_view text) {
 }
 
 void append_upper(TextBuilder& out, std::string_view text) {
-  for_each_code_point(text, [&](char32_t c) { append_upper(out, c); });
+  map_text(out, text, ascii_upper, [&](char32_t c) { append_upper(out, c); });
 }
 
 void append_lower(TextBuilder& out, std::string_view text) {
-  for_each_code_point(text, [&](char32_t c) { append_lower(out, c); });
+  map_text(out, text, ascii_lower, [&](char32_t c) { append_lower(out, c); });
 }
 
 void append_capitalized(TextBuilder& out, std::string_view text) {
