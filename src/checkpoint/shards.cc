@@ -1,143 +1,20 @@
 #include "checkpoint/shards.h"
 
 #include <algorithm>
-#include <functional>
-#include <optional>
 #include <unordered_set>
 
-#include "base/json.h"
 #include "base/utf8.h"
-#include "checkpoint/plain_json.h"
+#include "checkpoint/index.h"
 #include "checkpoint/safetensors.h"
 
 namespace pellucid::checkpoint {
 namespace {
 
 constexpr std::string_view kSingle = "model.safetensors";
-constexpr std::string_view kIndex = "model.safetensors.index.json";
-constexpr std::uint64_t kIndexBytesMax = 256ULL << 20;
-constexpr std::uint64_t kTensorsMax = 1'000'000;  // Kimi-K2 in INT4 has 208,000
-constexpr std::size_t kListed = 10;               ///< names listed in one error
-
-/// model.safetensors.index.json: which shard holds which tensor.
-struct Index {
-  std::vector<std::string> shards;                             ///< sorted
-  std::vector<std::pair<std::string, std::uint32_t>> tensors;  ///< name, index into shards
-};
+constexpr std::size_t kListed = 10;  ///< names listed in one error
 
 void add_error(ProblemLog& log, Error error, std::string tensor = {}) {
   log.add({.tensor = std::move(tensor), .error = std::move(error)});
-}
-
-/// Lexical check; the kernel checks again when the file is opened beneath the directory.
-bool is_safe_shard_name(std::string_view name) {
-  if (name.empty() || name.size() > 512 || name.front() == '/') return false;
-  if (name.find('\0') != std::string_view::npos) return false;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    const std::string_view part = name.substr(begin, end - begin);
-    if (part.empty() || part == "." || part == "..") return false;
-    begin = end + 1;
-  }
-  return true;
-}
-
-Error index_error(std::string rule, std::string object, std::string found, std::string expected) {
-  return {.rule = std::move(rule),
-          .object = std::move(object),
-          .found = std::move(found),
-          .expected = std::move(expected),
-          .source = std::string(kIndex)};
-}
-
-/// Gives shards their numbers in the order in which the index names them.
-class IndexBuilder {
- public:
-  /// False when the shard's name is not that of a file inside the directory.
-  bool add(std::string_view tensor, std::string_view shard) {
-    const auto it = ids_.find(std::string(shard));
-    if (it != ids_.end()) {
-      index_.tensors.emplace_back(tensor, it->second);
-      return true;
-    }
-    if (!is_safe_shard_name(shard)) return false;
-    const auto id = static_cast<std::uint32_t>(index_.shards.size());
-    index_.shards.emplace_back(shard);
-    ids_.emplace(shard, id);
-    index_.tensors.emplace_back(tensor, id);
-    return true;
-  }
-  [[nodiscard]] std::size_t shards() const { return index_.shards.size(); }
-  [[nodiscard]] Index take() { return std::move(index_); }
-
- private:
-  Index index_;
-  std::unordered_map<std::string, std::uint32_t> ids_;
-};
-
-Expected<Index> parse_index_strict(std::string_view text) {
-  auto parsed = json::parse(text, kIndex, {.bytes_max = kIndexBytesMax, .values_max = kTensorsMax});
-  if (!parsed) {
-    Error error = std::move(parsed).error();
-    if (error.rule == "duplicate_key") error.rule = "duplicate_tensor";
-    if (error.rule == "json_syntax") error.rule = "index_json";
-    return fail(std::move(error));
-  }
-  const json::Value* map = parsed->is_object() ? parsed->find("weight_map") : nullptr;
-  if (map == nullptr || !map->is_object() || map->object().empty()) {
-    return fail(index_error("index_json", "weight_map", "none", "an object: tensor name to shard"));
-  }
-  IndexBuilder builder;
-  for (const auto& [tensor, shard] : map->object()) {
-    if (!shard.is_string() || !builder.add(tensor, shard.string())) {
-      return fail(index_error("shard_path", "shard of " + utf8::escape_for_display(tensor),
-                              utf8::escape_for_display(json::dump(shard)),
-                              "the name of a file inside the model directory"));
-    }
-    if (builder.shards() > kShardsMax) {
-      return fail(index_error("shard_count", "weight_map",
-                              "more than " + std::to_string(kShardsMax) + " shards",
-                              "at most " + std::to_string(kShardsMax)));
-    }
-  }
-  return builder.take();
-}
-
-/// Reads an index that is plain and breaks no rule; nullopt for any other.
-std::optional<Index> parse_index_plain(std::string_view text) {
-  PlainJson json(text);
-  IndexBuilder builder;
-  std::vector<std::uint64_t> hashes;
-  int maps = 0;
-  if (!json.accept('{')) return std::nullopt;
-  do {
-    const auto key = json.string();
-    if (!key || !json.accept(':')) return std::nullopt;
-    if (*key != "weight_map") {
-      if (*key != "metadata" || !json.skip_value(4)) return std::nullopt;
-      continue;
-    }
-    if (++maps > 1 || !json.accept('{')) return std::nullopt;
-    do {
-      const auto tensor = json.string();
-      if (!tensor || !json.accept(':')) return std::nullopt;
-      const auto shard = json.string();
-      if (!shard || !builder.add(*tensor, *shard)) return std::nullopt;
-      hashes.push_back(std::hash<std::string_view>()(*tensor));
-      if (builder.shards() > kShardsMax || hashes.size() > kTensorsMax) return std::nullopt;
-    } while (json.accept(','));
-    if (!json.accept('}')) return std::nullopt;
-  } while (json.accept(','));
-  if (maps != 1 || !json.accept('}') || !json.at_end()) return std::nullopt;
-  std::sort(hashes.begin(), hashes.end());
-  const bool unique = std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end();
-  if (!unique) return std::nullopt;
-  return builder.take();
-}
-
-Expected<Index> parse_index(std::string_view text) {
-  if (auto plain = parse_index_plain(text)) return *std::move(plain);
-  return parse_index_strict(text);
 }
 
 /// Weight files of other formats and code, which this program never opens.
@@ -191,7 +68,7 @@ class ShardReader {
   }
 
   bool choose_files() {
-    has_index_ = directory_.contains(kIndex);
+    has_index_ = directory_.contains(kIndexName);
     const bool has_single = directory_.contains(kSingle);
     if (has_index_) return read_index(has_single);
     if (has_single) {
@@ -203,7 +80,7 @@ class ShardReader {
   }
 
   bool read_index(bool has_single) {
-    auto text = directory_.read(kIndex, kIndexBytesMax);
+    auto text = directory_.read(kIndexName, kIndexBytesMax);
     if (!text) {
       add_error(log_, std::move(text).error());
       return false;
@@ -216,11 +93,12 @@ class ShardReader {
     index_ = *std::move(index);
     const auto& shards = index_.shards;
     if (has_single && std::find(shards.begin(), shards.end(), kSingle) == shards.end()) {
-      Error error = index_error("two_weight_sets", "weights",
-                                "model.safetensors beside an index that does not name it",
-                                "one set of weights");
-      error.fix = "remove model.safetensors or " + std::string(kIndex);
-      add_error(log_, std::move(error));
+      add_error(log_, {.rule = "two_weight_sets",
+                       .object = "weights",
+                       .found = "model.safetensors beside an index that does not name it",
+                       .expected = "one set of weights",
+                       .source = std::string(kIndexName),
+                       .fix = "remove model.safetensors or the index"});
     }
     return true;
   }
@@ -230,7 +108,7 @@ class ShardReader {
     Error error{.kind = ErrorKind::kNotFound,
                 .rule = other_format && safetensors_.empty() ? "bin_only" : "no_weights",
                 .object = "weights",
-                .found = "neither model.safetensors nor " + std::string(kIndex),
+                .found = "neither model.safetensors nor " + std::string(kIndexName),
                 .expected = "one of them",
                 .source = utf8::escape_for_display(directory_.path().string())};
     if (!safetensors_.empty()) {
@@ -287,7 +165,7 @@ class ShardReader {
                      .object = missing_.size() == 1 ? "shard" : "shards",
                      .found = "no file " + listed(missing_),
                      .expected = "all " + std::to_string(index_.shards.size()) + " of the index",
-                     .source = has_index_ ? std::string(kIndex) : std::string(kSingle),
+                     .source = has_index_ ? std::string(kIndexName) : std::string(kSingle),
                      .fix = "download them again"});
   }
 
@@ -334,7 +212,7 @@ class ShardReader {
                  .object = "tensor " + utf8::escape_for_display(name),
                  .found = "in " + actual,
                  .expected = "in " + shard + " as the index says",
-                 .source = std::string(kIndex)},
+                 .source = std::string(kIndexName)},
                 name);
     }
     if (indexed_and_found < out_.by_name.size()) report_unindexed();

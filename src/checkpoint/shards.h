@@ -4,7 +4,7 @@
 // goes to the log, and reading goes on with the next shard.
 //
 // Rules, besides those of the container (safetensors.h): "no_weights", "bin_only",
-// "two_weight_sets", "index_json", "shard_path", "shard_count", "shard_missing", "tensor_absent",
+// "two_weight_sets", those of the index (index.h), "shard_missing", "tensor_absent",
 // "tensor_shard", "duplicate_tensor", "tensor_unindexed".
 
 #include <memory>
@@ -18,8 +18,6 @@
 #include "checkpoint/problem.h"
 
 namespace pellucid::checkpoint {
-
-inline constexpr std::size_t kShardsMax = 10'000;
 
 struct Shards {
   std::vector<MappedFile> files;
