@@ -38,8 +38,8 @@ endfunction()
 
 # test_program(NAME SOURCES file... ROOMS room... [LIBS target...] [LABEL label] [FIXTURE fixture])
 #
-# A GoogleTest program that sees the headers of ROOMS; each of its tests is a ctest test, which
-# requires the ctest fixture FIXTURE.
+# A GoogleTest program that sees the headers of ROOMS; each of its tests is the ctest test NAME.TEST,
+# which requires the ctest fixture FIXTURE.
 function(test_program NAME)
   cmake_parse_arguments(ARG "" "LABEL;FIXTURE" "SOURCES;ROOMS;LIBS" ${ARGN})
   if(NOT ARG_LABEL)
@@ -53,7 +53,7 @@ function(test_program NAME)
     target_include_directories(${NAME} PRIVATE ${PROJECT_BINARY_DIR}/include/${room})
     target_link_libraries(${NAME} PRIVATE pellucid_${room})
   endforeach()
-  gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${NAME} TEST_PREFIX ${NAME}. DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300
                                   FIXTURES_REQUIRED "${ARG_FIXTURE}")
 endfunction()

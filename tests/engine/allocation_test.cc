@@ -55,6 +55,7 @@ TEST(Allocation, StepsAndSamplesAllocateNothing) {
     for (const auto form : {model::AttentionForm::kAbsorbed, model::AttentionForm::kExpanded}) {
       engine::EngineOptions options;
       options.ops = table->name;
+      options.threads = 1;
       options.attention_form = form;
       options.context_max = 256;
       options.chunk_tokens = 32;

@@ -31,6 +31,7 @@ class DefaultOptions : public testing::TestWithParam<Format> {};
 engine::EngineOptions default_options() {
   engine::EngineOptions options;
   options.id_limit = kRealVocab;
+  options.threads = 1;  // programs run side by side; the bits are the same (identity_test.cc)
   return options;
 }
 

@@ -60,6 +60,7 @@ class DamagedModel {
 engine::EngineOptions options_for(const kernels::OpTable* table) {
   engine::EngineOptions options;
   options.ops = table->name;
+  options.threads = 1;
   options.context_max = 64;
   return options;
 }

@@ -18,6 +18,7 @@ using ::testing::HasSubstr;
 engine::EngineOptions small_options() {
   engine::EngineOptions options;
   options.context_max = 64;
+  options.threads = 1;
   options.id_limit = 1262;
   return options;
 }

@@ -89,6 +89,7 @@ TEST_P(Oracle, AgreesAtEveryPosition) {
                    (form == model::AttentionForm::kAbsorbed ? " absorbed" : " expanded"));
       engine::EngineOptions options;
       options.ops = table->name;
+      options.threads = 1;
       options.kv_dtype = kv::KvDtype::kF32;
       options.attention_form = form;
       options.context_max = 64;

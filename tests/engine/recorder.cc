@@ -65,6 +65,7 @@ engine::EngineOptions exact_options(std::string_view ops) {
   options.ops = ops;
   options.kv_dtype = kv::KvDtype::kF32;
   options.context_max = 512;
+  options.threads = 1;  // programs run side by side; the bits are the same (identity_test.cc)
   options.id_limit = kRealVocab;
   return options;
 }
