@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <ctime>
-#include <random>
 #include <utility>
 
 #include "base/utf8.h"
@@ -12,28 +11,6 @@
 
 namespace pellucid::cli {
 namespace {
-
-Expected<sampler::LogitBias> parse_bias(const std::string& text) {
-  const auto refuse = [&] {
-    return fail({.rule = "setting_value",
-                 .object = "--logit-bias",
-                 .found = "\"" + text + "\"",
-                 .expected = "ID=BIAS, such as 1242=-100",
-                 .source = "command line"});
-  };
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) return refuse();
-  const auto ids = parse_ids(text.substr(0, equals), "--logit-bias");
-  if (!ids || ids->size() != 1) return refuse();
-  const auto value = json::parse(text.substr(equals + 1), "--logit-bias");
-  if (!value || !value->is_number()) return refuse();
-  return sampler::LogitBias{(*ids)[0], static_cast<float>(value->number())};
-}
-
-std::uint64_t random_seed() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) | device();
-}
 
 double per_second(std::int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
@@ -113,8 +90,9 @@ Expected<TextSide> load_text_side(const RunFlags& flags) {
   return text;
 }
 
-Expected<engine::Engine> load_engine(const RunFlags& flags, const TextSide& text) {
-  engine::EngineOptions options = flags.engine;
+Expected<engine::Engine> load_engine(const RunFlags& flags, const config::Settings& settings,
+                                     const TextSide& text) {
+  engine::EngineOptions options = engine_options(settings);
   if (text.tokenizer) options.id_limit = text.tokenizer->id_limit();
   observe::Progress progress("loading layers", observe::Progress::Unit::kCount);
   return engine::Engine::load(flags.model, options, [&](const engine::LoadProgress& p) {
@@ -123,38 +101,13 @@ Expected<engine::Engine> load_engine(const RunFlags& flags, const TextSide& text
   });
 }
 
-Expected<sampler::SamplingParams> resolve_sampling(const SamplingFlags& flags,
-                                                   const checkpoint::GenerationConfig& defaults) {
-  if (flags.greedy && flags.temperature.value_or(0) != 0) {
-    return fail({.rule = "setting_conflict",
-                 .object = "--greedy and --temperature",
-                 .found = fmt::format("--greedy with --temperature {}", *flags.temperature),
-                 .expected = "one of them",
-                 .source = "command line"});
-  }
-  sampler::SamplingParams params;
-  params.temperature = flags.greedy || !defaults.do_sample ? 0 : defaults.temperature;
-  params.temperature = flags.temperature.value_or(params.temperature);
-  params.top_k = flags.top_k.value_or(defaults.top_k);
-  params.top_p = flags.top_p.value_or(defaults.top_p);
-  params.min_p = flags.min_p.value_or(defaults.min_p);
-  params.repetition_penalty = flags.repetition_penalty.value_or(defaults.repetition_penalty);
-  params.presence_penalty = flags.presence_penalty.value_or(0);
-  params.frequency_penalty = flags.frequency_penalty.value_or(0);
-  params.top_logprobs = flags.top_logprobs;
-  params.seed = flags.seed ? *flags.seed : random_seed();
-  for (const std::string& text : flags.logit_bias) {
-    PELLUCID_TRY(const sampler::LogitBias bias, parse_bias(text));
-    params.logit_bias.push_back(bias);
-  }
-  return params;
-}
-
-json::Value template_variables(const RunFlags& flags, json::Array messages) {
+json::Value template_variables(const config::ChatSettings& settings, json::Array messages) {
   json::Object variables = {{"messages", std::move(messages)},
                             {"add_generation_prompt", true},
-                            {"enable_thinking", !flags.no_thinking}};
-  if (flags.reasoning_effort) variables.emplace_back("reasoning_effort", *flags.reasoning_effort);
+                            {"enable_thinking", settings.thinking}};
+  if (settings.reasoning_effort) {
+    variables.emplace_back("reasoning_effort", *settings.reasoning_effort);
+  }
   return variables;
 }
 

@@ -27,14 +27,13 @@ struct TextSide {
 [[nodiscard]] Expected<TextSide> load_text_side(const RunFlags& flags);
 
 /// Loads the weights, with progress, after checking the tokenizer against the vocabulary.
-[[nodiscard]] Expected<engine::Engine> load_engine(const RunFlags& flags, const TextSide& text);
-
-/// Flags over generation_config.json over neutral values; greedy when do_sample is false.
-[[nodiscard]] Expected<sampler::SamplingParams> resolve_sampling(
-    const SamplingFlags& flags, const checkpoint::GenerationConfig& defaults);
+[[nodiscard]] Expected<engine::Engine> load_engine(const RunFlags& flags,
+                                                   const config::Settings& settings,
+                                                   const TextSide& text);
 
 /// Variables for the chat template.
-[[nodiscard]] json::Value template_variables(const RunFlags& flags, json::Array messages);
+[[nodiscard]] json::Value template_variables(const config::ChatSettings& settings,
+                                             json::Array messages);
 
 /// Ids of a conversation; text of people cannot become special tokens.
 [[nodiscard]] Expected<std::vector<std::int32_t>> encode_conversation(const TextSide& text,
@@ -74,7 +73,7 @@ void print_timings(const Answer& answer, const engine::Engine& engine);
                                          const sampler::SamplingParams& sampling);
 
 /// A chat on the terminal until end of input or /exit.
-[[nodiscard]] Expected<int> chat(const RunFlags& flags, const TextSide& text,
+[[nodiscard]] Expected<int> chat(const config::Settings& settings, const TextSide& text,
                                  engine::Engine& engine, const sampler::SamplingParams& sampling);
 
 }  // namespace pellucid::cli

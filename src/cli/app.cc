@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 
 #include "cli/cli.h"
 #include "cli/terminal.h"
+#include "config/nearest.h"
 
 namespace pellucid::cli {
 namespace {
@@ -19,80 +21,15 @@ CLI::Option* add_optional(CLI::App* app, const std::string& name, std::optional<
   return app->add_option_function<T>(name, [&target](const T& value) { target = value; }, help);
 }
 
-void add_sampling_flags(CLI::App* app, SamplingFlags& f) {
-  const std::string group = "Sampling (default: the checkpoint's generation_config.json)";
-  app->add_flag("--greedy", f.greedy, "always the most probable token")->group(group);
-  add_optional(app, "--temperature", f.temperature, "0 to 100; 0 is greedy")->group(group);
-  add_optional(app, "--top-k", f.top_k, "keep the K most probable tokens; 0: all")->group(group);
-  add_optional(app, "--top-p", f.top_p, "keep the smallest set of mass P; 1: all")->group(group);
-  add_optional(app, "--min-p", f.min_p, "drop tokens below P times the best; 0: none")
-      ->group(group);
-  add_optional(app, "--repetition-penalty", f.repetition_penalty,
-               "divides positive logits of tokens seen so far; 1: off")
-      ->group(group);
-  add_optional(app, "--presence-penalty", f.presence_penalty,
-               "subtracted once per token already in the answer; -2 to 2")
-      ->group(group);
-  add_optional(app, "--frequency-penalty", f.frequency_penalty,
-               "subtracted per occurrence in the answer; -2 to 2")
-      ->group(group);
-  app->add_option("--logit-bias", f.logit_bias, "ID=BIAS added to a logit; -100 bans; repeatable")
-      ->group(group)
-      ->allow_extra_args(false);
-  add_optional(app, "--seed", f.seed, "seed of the draw; default: random, shown by --json")
-      ->group(group);
-  app->add_option("--top-logprobs", f.top_logprobs,
-                  "with --json: the K best tokens of each step, 0 to 20")
-      ->group(group);
-}
-
-void add_engine_flags(CLI::App* app, engine::EngineOptions& o) {
-  const std::string group = "Engine";
-  app->add_option("--threads", o.threads, "0: one per CPU this process may use")
-      ->group(group)
-      ->capture_default_str();
-  add_optional(app, "--context", o.context_max,
-               fmt::format("tokens of prompt and answer; default: the model's limit, at most {}",
-                           engine::kDefaultContext))
-      ->group(group);
-  app->add_option("--chunk", o.chunk_tokens, "tokens of one prefill step")
-      ->group(group)
-      ->capture_default_str();
-  app->add_option("--kernels", o.ops, "reference, generic, avx2, or auto: the fastest here")
-      ->group(group)
-      ->capture_default_str();
-  app->add_option("--kv-dtype", o.kv_dtype, "bf16 or f32 rows in the KV cache; default bf16")
-      ->group(group)
-      ->transform(CLI::CheckedTransformer(std::map<std::string, kv::KvDtype>{
-          {"bf16", kv::KvDtype::kBf16}, {"f32", kv::KvDtype::kF32}}));
-  app->add_option("--attention-form", o.attention_form,
-                  "absorbed (on cached latents) or expanded (keys and values); default absorbed")
-      ->group(group)
-      ->transform(CLI::CheckedTransformer(std::map<std::string, model::AttentionForm>{
-          {"absorbed", model::AttentionForm::kAbsorbed},
-          {"expanded", model::AttentionForm::kExpanded}}));
-  app->add_option("--attention", o.attention_scope,
-                  "sparse (as the checkpoint says) or dense (every position); default sparse")
-      ->group(group)
-      ->transform(CLI::CheckedTransformer(std::map<std::string, model::AttentionScope>{
-          {"sparse", model::AttentionScope::kCheckpoint},
-          {"dense", model::AttentionScope::kDense}}));
-}
-
 CLI::App* add_run(CLI::App& app, RunFlags& f) {
   CLI::App* run = app.add_subcommand("run", "answer a prompt, or chat when there is none");
   run->add_option("model", f.model, "model directory (Hugging Face layout)")->required();
   add_optional(run, "prompt", f.prompt, "the prompt; - reads standard input; none starts a chat");
-  add_optional(run, "--system", f.system, "system message");
-  add_optional(run, "--max-tokens", f.max_tokens, "tokens of the answer; default: what fits");
-  run->add_flag("--no-thinking", f.no_thinking, "ask the template to switch reasoning off");
-  add_optional(run, "--reasoning-effort", f.reasoning_effort,
-               "passed to the template, such as high");
   run->add_flag("--raw", f.raw, "no chat template: continue the prompt as it is");
   add_optional(run, "--tokens", f.tokens, "the prompt as ids, 1,2,3; needs no tokenizer");
   run->add_flag("--json", f.json, "one JSON object instead of text");
-  add_sampling_flags(run, f.sampling);
-  add_engine_flags(run, f.engine);
+  run->add_flag("--quiet", f.quiet, "no line about the settings on stderr");
+  add_settings_flags(*run, f.settings);
   run->footer(
       "Examples:\n"
       "  pellucid run models/tiny \"What is the capital of France?\"\n"
@@ -133,6 +70,76 @@ CLI::App* add_inspect(CLI::App& app, InspectFlags& f) {
   return inspect;
 }
 
+CLI::App* add_explain(CLI::App& app, ExplainFlags& f) {
+  CLI::App* explain = app.add_subcommand(
+      "explain", "every effective setting with its source and reason, before a weight is read");
+  add_optional(explain, "model", f.model, "model directory; only headers are read");
+  explain
+      ->add_option(
+          "--device", f.device,
+          "host, or a machine that is not here: NAME[:MEMORY] [xN], such as sm_120:96GB x8")
+      ->capture_default_str();
+  explain->add_flag("--measure", f.measure, "measure the memory bandwidth of the host");
+  explain->add_flag("--all", f.all, "settings at their defaults, too");
+  add_optional(explain, "--why", f.why, "every voice in the choice of one setting")
+      ->type_name("KEY");
+  add_optional(explain, "--what-if", f.what_if,
+               "only what would change: key=value, or -key to unset")
+      ->type_name("CHANGE");
+  explain->add_option("--diff", f.diff, "what differs between two configuration files")
+      ->type_name("A.toml B.toml")
+      ->expected(2);
+  explain->add_flag("--json", f.json, "one JSON object (docs/formats/explain-json.md)");
+  explain->add_flag("--settings-page", f.settings_page, "print docs/settings.md");
+  add_settings_flags(*explain, f.settings);
+  explain->footer(
+      "Examples:\n"
+      "  pellucid explain models/tiny\n"
+      "  pellucid explain models/tiny --context 4096 --why engine.context\n"
+      "  pellucid explain models/tiny --what-if kv.dtype=f32\n"
+      "  pellucid explain models/tiny --what-if -context\n"
+      "  pellucid explain models/tiny --device cpu-zen5:768GB\n"
+      "  pellucid explain models/tiny --diff a.toml b.toml\n"
+      "Exit status: 0 it would start, 1 start-up would refuse, 2 the question is malformed.");
+  return explain;
+}
+
+/// "--device sm_120:96GB x8" is two arguments for one value: the count joins it. CLI11 wants the
+/// arguments without the program, last first.
+std::vector<std::string> parser_arguments(int argc, const char* const* argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto is_count = [](const std::string& text) {
+    return text.size() > 1 && text[0] == 'x' &&
+           text.find_first_not_of("0123456789", 1) == std::string::npos;
+  };
+  for (std::size_t i = 0; i + 2 < arguments.size(); ++i) {
+    if (arguments[i] != "--device" || !is_count(arguments[i + 2])) continue;
+    arguments[i + 1] += " " + arguments[i + 2];
+    arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+  }
+  std::ranges::reverse(arguments);
+  return arguments;
+}
+
+/// The first argument that nothing takes, and the flag that was probably meant.
+Error unknown_argument(const CLI::App& app) {
+  const CLI::App* verb = &app;
+  for (const CLI::App* subcommand : app.get_subcommands()) verb = subcommand;
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : verb->get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  const std::vector<std::string_view> names(flags.begin(), flags.end());
+  const auto remaining = app.remaining(/*recurse=*/true);
+  const std::string first = remaining.empty() ? "" : remaining.front();
+  return {.kind = ErrorKind::kNotFound,
+          .rule = "unknown_flag",
+          .object = first,
+          .expected = "an argument of pellucid " + verb->get_name() + " --help",
+          .source = "command line",
+          .fix = config::did_you_mean(first.substr(0, first.find('=')), names)};
+}
+
 int report(const Expected<int>& status) {
   if (status) return *status;
   const Error& error = status.error();
@@ -149,15 +156,22 @@ int run_cli(int argc, const char* const* argv) {
   RunFlags run_flags;
   TokenizeFlags tokenize_flags;
   InspectFlags inspect_flags;
+  ExplainFlags explain_flags;
   const CLI::App* run = add_run(app, run_flags);
+  const CLI::App* explain = add_explain(app, explain_flags);
   const CLI::App* tokenize = add_tokenize(app, tokenize_flags);
   add_inspect(app, inspect_flags);
   try {
-    app.parse(argc, argv);
+    app.parse(parser_arguments(argc, argv));
+  } catch (const CLI::ExtrasError&) {
+    return report(fail(unknown_argument(app)));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUnusable;
   }
+  locate_flags(run_flags.settings, argc, argv);
+  locate_flags(explain_flags.settings, argc, argv);
   if (run->parsed()) return report(run_command(run_flags));
+  if (explain->parsed()) return report(explain_command(explain_flags));
   if (tokenize->parsed()) return report(tokenize_command(tokenize_flags));
   return report(inspect_command(inspect_flags));
 }

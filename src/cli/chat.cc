@@ -52,9 +52,9 @@ json::Value assistant_message(const std::string& text) {
 
 class Conversation {
  public:
-  Conversation(const RunFlags& flags, const TextSide& text, engine::Engine& engine,
+  Conversation(const config::Settings& settings, const TextSide& text, engine::Engine& engine,
                const sampler::SamplingParams& sampling, engine::Sequence sequence)
-      : flags_(flags),
+      : settings_(settings),
         text_(text),
         engine_(engine),
         sampling_(sampling),
@@ -64,8 +64,9 @@ class Conversation {
 
   void clear() {
     messages_.clear();
-    if (flags_.system) {
-      messages_.push_back(json::Object{{"role", "system"}, {"content", *flags_.system}});
+    const auto& system = settings_.chat.system;
+    if (system) {
+      messages_.push_back(json::Object{{"role", "system"}, {"content", *system}});
     }
   }
 
@@ -73,11 +74,12 @@ class Conversation {
   Expected<void> turn(const std::string& line, InterruptGuard& interrupt) {
     json::Array messages = messages_;
     messages.push_back(json::Object{{"role", "user"}, {"content", line}});
-    PELLUCID_TRY(const auto ids, encode_conversation(text_, template_variables(flags_, messages)));
+    PELLUCID_TRY(const auto ids,
+                 encode_conversation(text_, template_variables(settings_.chat, messages)));
     const std::int64_t kept = keep_common_prefix(ids);
     const AnswerRequest request{.prompt = std::span(ids).subspan(static_cast<std::size_t>(kept)),
                                 .sampling = sampling_,
-                                .max_tokens = flags_.max_tokens};
+                                .max_tokens = settings_.sampling.max_tokens};
     auto result = answer(engine_, sequence_, text_, request, interrupt);
     write_out("\n");
     if (!result) return fail(std::move(result).error());
@@ -98,7 +100,7 @@ class Conversation {
     return common;
   }
 
-  const RunFlags& flags_;
+  const config::Settings& settings_;
   const TextSide& text_;
   engine::Engine& engine_;
   const sampler::SamplingParams& sampling_;
@@ -108,10 +110,10 @@ class Conversation {
 
 }  // namespace
 
-Expected<int> chat(const RunFlags& flags, const TextSide& text, engine::Engine& engine,
+Expected<int> chat(const config::Settings& settings, const TextSide& text, engine::Engine& engine,
                    const sampler::SamplingParams& sampling) {
   PELLUCID_TRY(engine::Sequence sequence, engine.new_sequence());
-  Conversation conversation(flags, text, engine, sampling, std::move(sequence));
+  Conversation conversation(settings, text, engine, sampling, std::move(sequence));
   InterruptGuard interrupt;
   if (stdin_is_terminal()) write_out("/help lists the commands\n");
   std::string line;

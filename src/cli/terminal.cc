@@ -1,8 +1,10 @@
 #include "cli/terminal.h"
 
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/utf8.h"
@@ -35,6 +37,14 @@ bool stderr_is_terminal() {
 }
 bool stdin_is_terminal() {
   return isatty(STDIN_FILENO) == 1;
+}
+
+std::size_t terminal_width() {
+  constexpr std::size_t kNoTerminal = 100;
+  constexpr std::size_t kNarrowest = 60;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kNoTerminal;
+  return std::max<std::size_t>(kNarrowest, size.ws_col);
 }
 
 std::string terminal_safe(std::string_view text) {

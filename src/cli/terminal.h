@@ -10,6 +10,8 @@ namespace pellucid::cli {
 [[nodiscard]] bool stdout_is_terminal();
 [[nodiscard]] bool stderr_is_terminal();
 [[nodiscard]] bool stdin_is_terminal();
+/// Columns of the terminal on stdout, at least 60; 100 when there is none.
+[[nodiscard]] std::size_t terminal_width();
 
 /// Text of a model or file for display: newline and tab stay, other control characters and invalid
 /// bytes become visible escapes.

@@ -44,6 +44,12 @@ std::string reason_text(const Effective& effective) {
   return text;
 }
 
+/// Caches are sold in powers of two.
+std::string cache_size(std::int64_t bytes) {
+  constexpr std::int64_t kMebi = 1 << 20;
+  return bytes >= kMebi ? fmt::format("{} MiB", bytes / kMebi) : fmt::format("{} KiB", bytes >> 10);
+}
+
 std::string head_text(const Resolution& resolution, const ExplainStyle& style) {
   const CheckpointFacts& c = resolution.facts().checkpoint;
   const DeviceFacts& d = resolution.facts().device;
@@ -63,8 +69,8 @@ std::string head_text(const Resolution& resolution, const ExplainStyle& style) {
     std::vector<std::string_view> features;
     for (const CpuFeature feature : d.features) features.push_back(feature_name(feature));
     if (!features.empty()) device += ", " + join(features, " ");
-    if (d.l2_bytes > 0) device += fmt::format(", L2 {}", format_size(d.l2_bytes));
-    if (d.l3_bytes > 0) device += fmt::format(", L3 {}", format_size(d.l3_bytes));
+    if (d.l2_bytes > 0) device += fmt::format(", L2 {}", cache_size(d.l2_bytes));
+    if (d.l3_bytes > 0) device += fmt::format(", L3 {}", cache_size(d.l3_bytes));
     device += fmt::format(", {} NUMA node{}", d.numa_nodes, d.numa_nodes == 1 ? "" : "s");
   } else {
     device += fmt::format(", compute capability {}.{}", d.capability_major, d.capability_minor);

@@ -91,6 +91,8 @@ struct CheckpointFacts {
   std::vector<std::int64_t> eos_token_ids = {};
   std::vector<std::string> unread_keys = {};
   std::vector<CheckpointProblem> problems = {};
+  bool kv_scales = false;           ///< calibrated scales of a quantised KV cache are in the files
+  std::string kv_cache_claim = {};  ///< what config.json asks for the cache: "FP8", or empty
 
   [[nodiscard]] bool has_indexer() const { return dims.index_n_heads > 0; }
   [[nodiscard]] std::int64_t indexer_layers() const;

@@ -16,7 +16,7 @@ constexpr std::int64_t kChunkDefault = 256;     // a weight row is decoded once 
 
 Proposal context_of_checkpoint(const RuleInput& input) {
   const std::int64_t limit = input.dims().max_position_embeddings;
-  if (limit > kContextDefault) {
+  if (limit >= kContextDefault) {
     return {.reason = fmt::format("the model's limit of {} tokens is no requirement", limit)};
   }
   return {.value = limit,
@@ -26,10 +26,13 @@ Proposal context_of_checkpoint(const RuleInput& input) {
 
 Proposal context_default(const RuleInput& input) {
   const std::int64_t limit = input.dims().max_position_embeddings;
-  return {.value = kContextDefault,
-          .reason = "bounds the cache; the model itself would go further",
-          .rejected = {{fmt::format("{}", limit),
-                        "the model's limit: the cache is allocated at start, in full"}}};
+  Proposal proposal{.value = kContextDefault,
+                    .reason = "bounds the cache, which is allocated at start, in full"};
+  if (limit > kContextDefault) {
+    proposal.rejected = {
+        {fmt::format("{}", limit), "the model's limit costs memory from the start"}};
+  }
+  return proposal;
 }
 
 Proposal chunk_default(const RuleInput& input) {
@@ -44,8 +47,10 @@ Proposal chunk_default(const RuleInput& input) {
 Proposal tokens_full(const RuleInput& input) {
   const std::int64_t context = *input.whole("engine.context");
   const std::int64_t sequences = *input.whole("engine.sequences");
-  return {.value = context * sequences,
-          .reason = fmt::format("{} tokens for each of {} sequences", context, sequences)};
+  const std::int64_t paged = (context + kPageTokens - 1) / kPageTokens * kPageTokens;
+  return {.value = paged * sequences,
+          .reason = fmt::format("{} sequences of {} tokens, in whole pages of {}", sequences,
+                                context, kPageTokens)};
 }
 
 Proposal dtype_bf16(const RuleInput& input) {
