@@ -31,16 +31,14 @@ std::vector<std::int32_t> valid(std::span<const std::int32_t> row) {
 void expect_choices(const Recorder& found, const Tensors& expected, const std::string& prompt,
                     bool experts_in_order) {
   for (const auto& [name, tensor] : expected) {
-    const std::string selection = prompt + ".selection.";
-    const std::string experts = prompt + ".experts.";
-    if (name.starts_with(selection)) {
-      const auto& rows = found.selections.at(std::stoll(name.substr(selection.size())));
+    if (const auto selecting = layer_of(name, prompt + ".selection.")) {
+      const auto& rows = found.selections.at(*selecting);
       ASSERT_EQ(static_cast<std::int64_t>(rows.size()), tensor.shape[0]);
       for (std::int64_t t = 0; t < tensor.shape[0]; ++t) {
         ASSERT_EQ(rows[static_cast<std::size_t>(t)], valid(tensor.ids(t))) << name << " row " << t;
       }
-    } else if (name.starts_with(experts)) {
-      const auto& ids = found.expert_ids.at(std::stoll(name.substr(experts.size())));
+    } else if (const auto routing = layer_of(name, prompt + ".experts.")) {
+      const auto& ids = found.expert_ids.at(*routing);
       ASSERT_EQ(ids.size(), tensor.i32.size());
       for (std::int64_t t = 0; t < tensor.shape[0]; ++t) {
         const auto width = static_cast<std::size_t>(tensor.shape[1]);

@@ -1,7 +1,9 @@
 #include "golden.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <ostream>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -111,6 +113,10 @@ std::vector<Format> formats() {
   };
 }
 
+void PrintTo(const Format& format, std::ostream* out) {
+  *out << format.name;
+}
+
 std::string format_test_name(const testing::TestParamInfo<Format>& format) {
   std::string name = format.param.name;
   std::replace(name.begin(), name.end(), '-', '_');
@@ -148,6 +154,15 @@ std::vector<std::string> recorded_prompts(const Tensors& tensors) {
     if (name.ends_with(kSuffix)) out.push_back(name.substr(0, name.size() - kSuffix.size()));
   }
   return out;
+}
+
+std::optional<std::int64_t> layer_of(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  std::int64_t layer = 0;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + prefix.size(), end, layer);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return layer;
 }
 
 testing::AssertionResult rows_near(std::span<const float> found, std::span<const float> expected,

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +47,8 @@ struct Format {
 };
 
 [[nodiscard]] std::vector<Format> formats();
+/// How googletest prints a Format.
+void PrintTo(const Format& format, std::ostream* out);
 /// "fp8_ue8m0": the format's name as a test may be called.
 [[nodiscard]] std::string format_test_name(const testing::TestParamInfo<Format>& format);
 [[nodiscard]] std::filesystem::path source_path(std::string_view relative);
@@ -52,6 +56,9 @@ struct Format {
 
 /// Prompt names that have tensors ("NAME.ids").
 [[nodiscard]] std::vector<std::string> recorded_prompts(const Tensors& tensors);
+
+/// 6 for "PREFIX6"; nothing when the name does not start with `prefix`.
+[[nodiscard]] std::optional<std::int64_t> layer_of(std::string_view name, std::string_view prefix);
 
 /// ||found - expected|| / ||expected|| <= tolerance, non-finite positions equal.
 [[nodiscard]] testing::AssertionResult rows_near(std::span<const float> found,

@@ -39,9 +39,8 @@ class Oracle : public testing::TestWithParam<std::string> {
           expect_rows(found.hidden_rows.at(layer), tensor, layer * tensor.shape[1]);
         }
       }
-      if (name.starts_with("selection."))
-        expect_selection(found, tensor, std::stoll(name.substr(10)));
-      if (name.starts_with("experts.")) expect_experts(found, tensor, std::stoll(name.substr(8)));
+      if (const auto layer = layer_of(name, "selection.")) expect_selection(found, tensor, *layer);
+      if (const auto layer = layer_of(name, "experts.")) expect_experts(found, tensor, *layer);
     }
   }
 
