@@ -121,7 +121,8 @@ void Evaluation::take_flags(const ParsedFlags& flags) {
       take_user_value(use.flag->setting, use.typed, use.value, use.origin);
     }
   }
-  out_.not_modelled = flags.not_modelled;
+  out_.not_modelled.insert(out_.not_modelled.end(), flags.not_modelled.begin(),
+                           flags.not_modelled.end());
 }
 
 void Evaluation::take_environment(const std::vector<Variable>& variables) {
