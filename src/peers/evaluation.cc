@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/utf8.h"
@@ -83,15 +84,14 @@ Evaluation::Evaluation(const Pack& pack, const PeerQuery& query, std::optional<D
   }
 }
 
-Evaluation::Cell* Evaluation::cell(std::string_view name) {
-  for (Cell& c : cells_) {
-    if (c.def->name == name) return &c;
-  }
-  return nullptr;
+const Evaluation::Cell* Evaluation::cell(std::string_view name) const {
+  const auto found =
+      std::ranges::find_if(cells_, [&](const Cell& c) { return c.def->name == name; });
+  return found == cells_.end() ? nullptr : &*found;
 }
 
-const Evaluation::Cell* Evaluation::cell(std::string_view name) const {
-  return const_cast<Evaluation*>(this)->cell(name);
+Evaluation::Cell* Evaluation::cell(std::string_view name) {
+  return const_cast<Cell*>(std::as_const(*this).cell(name));
 }
 
 void Evaluation::take_user_value(std::string_view name, const std::string& typed,

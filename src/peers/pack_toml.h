@@ -9,6 +9,8 @@
 #include <vector>
 
 #define TOML_EXCEPTIONS 0
+#define TOML_HEADER_ONLY 1
+#define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
 #include "base/error.h"

@@ -62,11 +62,11 @@ void check_scales(const Prediction& prediction, const ModelFacts& model,
     const bool e4m3 = part.scales == config::ScaleFormat::kE4m3Global ||
                       part.scales == config::ScaleFormat::kE4m3Reciprocal;
     if (!e4m3) continue;
-    const auto found =
-        config::check_scale_format({"checkpoint " + part.part, part.scales, "checkpoint tensors"},
-                                   {"DeepGEMM wrapper", config::ScaleFormat::kUe8m0Block,
-                                    fmt::format("{} ({})", kernel->origin, kernel->reason)},
-                                   kernel->fix);
+    const auto found = config::check_scale_format(
+        {fmt::format("checkpoint ({})", part.part), part.scales, "checkpoint tensors"},
+        {"DeepGEMM wrapper", config::ScaleFormat::kUe8m0Block,
+         fmt::format("{} ({})", kernel->origin, kernel->reason)},
+        kernel->fix);
     if (found) out.push_back(*found);
   }
 }
