@@ -91,6 +91,16 @@ CLI::App* add_explain(CLI::App& app, ExplainFlags& f) {
       ->expected(2);
   explain->add_flag("--json", f.json, "one JSON object (docs/formats/explain-json.md)");
   explain->add_flag("--settings-page", f.settings_page, "print docs/settings.md");
+  const std::string peers = "Other engines";
+  add_optional(
+      explain, "--as", f.as,
+      "predict what sglang, vllm, llama.cpp or ik_llama.cpp would do; its own flags after --")
+      ->type_name("ENGINE[@DATE|@VERSION]")
+      ->group(peers);
+  explain->add_option("--env", f.peer_environment, "a variable of that engine; repeatable")
+      ->type_name("KEY=VAL")
+      ->allow_extra_args(false)
+      ->group(peers);
   add_settings_flags(*explain, f.settings);
   explain->footer(
       "Examples:\n"
@@ -100,14 +110,42 @@ CLI::App* add_explain(CLI::App& app, ExplainFlags& f) {
       "  pellucid explain models/tiny --what-if -context\n"
       "  pellucid explain models/tiny --device cpu-zen5:768GB\n"
       "  pellucid explain models/tiny --diff a.toml b.toml\n"
-      "Exit status: 0 it would start, 1 start-up would refuse, 2 the question is malformed.");
+      "  pellucid explain GLM-5-NVFP4 --as sglang@2026-02-18 --device sm_120:96GB x8 -- "
+      "--attention-backend flashinfer\n"
+      "Exit status: 0 it would start, 1 start-up would refuse or sides contradict each other, 2 "
+      "the "
+      "question is malformed.");
   return explain;
 }
 
-/// "--device sm_120:96GB x8" is two arguments for one value: the count joins it. CLI11 wants the
-/// arguments without the program, last first.
-std::vector<std::string> parser_arguments(int argc, const char* const* argv) {
+CLI::App* add_logs(CLI::App& app, LogsFlags& f) {
+  CLI::App* logs = app.add_subcommand(
+      "logs", "what an SGLang, vLLM or llama.cpp log says of settings, KV layout and crashes");
+  logs->add_option("file", f.file, "the log; - reads standard input")->required();
+  logs->add_flag("--follow", f.follow, "go on as the file grows, until every --expect is settled");
+  logs->add_option("--expect", f.expect, "a setting that must be effective; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  logs->add_flag("--json", f.json, "one JSON object");
+  logs->footer(
+      "Examples:\n"
+      "  pellucid logs server.log\n"
+      "  pellucid logs server.log --follow --expect kv-cache-dtype=bfloat16\n"
+      "Exit status: 0 sound, 1 a crash, a contradiction or an unmet expectation, 2 unreadable.");
+  return logs;
+}
+
+/// The arguments as CLI11 wants them, without the program and last first. "--device sm_120:96GB x8"
+/// is two arguments for one value: the count joins it. What follows "explain ... --" is another
+/// engine's and goes to `peer_flags`.
+std::vector<std::string> parser_arguments(int argc, const char* const* argv,
+                                          std::vector<std::string>& peer_flags) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto dashes = std::ranges::find(arguments, "--");
+  if (!arguments.empty() && arguments.front() == "explain" && dashes != arguments.end()) {
+    peer_flags.assign(dashes + 1, arguments.end());
+    arguments.erase(dashes, arguments.end());
+  }
   const auto is_count = [](const std::string& text) {
     return text.size() > 1 && text[0] == 'x' &&
            text.find_first_not_of("0123456789", 1) == std::string::npos;
@@ -157,12 +195,14 @@ int run_cli(int argc, const char* const* argv) {
   TokenizeFlags tokenize_flags;
   InspectFlags inspect_flags;
   ExplainFlags explain_flags;
+  LogsFlags logs_flags;
   const CLI::App* run = add_run(app, run_flags);
   const CLI::App* explain = add_explain(app, explain_flags);
   const CLI::App* tokenize = add_tokenize(app, tokenize_flags);
+  const CLI::App* logs = add_logs(app, logs_flags);
   add_inspect(app, inspect_flags);
   try {
-    app.parse(parser_arguments(argc, argv));
+    app.parse(parser_arguments(argc, argv, explain_flags.peer_flags));
   } catch (const CLI::ExtrasError&) {
     return report(fail(unknown_argument(app)));
   } catch (const CLI::ParseError& error) {
@@ -172,6 +212,7 @@ int run_cli(int argc, const char* const* argv) {
   locate_flags(explain_flags.settings, argc, argv);
   if (run->parsed()) return report(run_command(run_flags));
   if (explain->parsed()) return report(explain_command(explain_flags));
+  if (logs->parsed()) return report(logs_command(logs_flags));
   if (tokenize->parsed()) return report(tokenize_command(tokenize_flags));
   return report(inspect_command(inspect_flags));
 }

@@ -56,12 +56,25 @@ struct ExplainFlags {
   std::vector<std::string> diff;  ///< two files, or none
   bool settings_page = false;
   SettingsFlags settings;
+  std::optional<std::string> as;              ///< "sglang@2026-02-18": predict that engine instead
+  std::vector<std::string> peer_flags;        ///< its own flags, after --
+  std::vector<std::string> peer_environment;  ///< its own variables, KEY=VAL
+};
+
+struct LogsFlags {
+  std::string file;  ///< "-": standard input
+  bool follow = false;
+  std::vector<std::string> expect;  ///< key=value
+  bool json = false;
 };
 
 [[nodiscard]] Expected<int> run_command(const RunFlags& flags);
 [[nodiscard]] Expected<int> tokenize_command(const TokenizeFlags& flags);
 [[nodiscard]] Expected<int> inspect_command(const InspectFlags& flags);
 [[nodiscard]] Expected<int> explain_command(const ExplainFlags& flags);
+/// explain --as ENGINE.
+[[nodiscard]] Expected<int> explain_peer_command(const ExplainFlags& flags);
+[[nodiscard]] Expected<int> logs_command(const LogsFlags& flags);
 
 /// "1,2,3" or "1 2 3" to ids; `setting` names the flag in errors.
 [[nodiscard]] Expected<std::vector<std::int32_t>> parse_ids(const std::string& text,

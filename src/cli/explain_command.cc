@@ -31,6 +31,9 @@ Expected<void> check_flags(const ExplainFlags& flags) {
     return fail(usage("--diff", "--config as well", "the two files of --diff only"));
   }
   if (!flags.model) return fail(usage("explain", "no model", "a model directory"));
+  if (!flags.peer_flags.empty() || !flags.peer_environment.empty()) {
+    return fail(usage("explain", "flags or variables of another engine", "--as ENGINE as well"));
+  }
   return {};
 }
 
@@ -92,6 +95,7 @@ Expected<int> explain_command(const ExplainFlags& flags) {
     write_out(config::settings_page());
     return kOk;
   }
+  if (flags.as) return explain_peer_command(flags);
   PELLUCID_TRY_VOID(check_flags(flags));
   PELLUCID_TRY(config::DeviceFacts device, read_device_facts(flags.device, flags.measure));
   PELLUCID_TRY(CheckpointReading checkpoint, read_checkpoint_facts(*flags.model));

@@ -7,6 +7,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <random>
 
 #include "config/explain.h"
 #include "config/resolution.h"
@@ -195,7 +196,7 @@ TEST(Resolve, RefusalsNameBothSidesAndTheSmallestChange) {
        {"memory-budget=1GB", "context=1048576"},
        "GB and",
        "1 GB",
-       "--memory-budget"},
+       "--context "},
       {"memory.budget_of_device",
        "kimi_k2",
        "cpu-avx2:8GB",
@@ -261,6 +262,23 @@ TEST(Resolve, TheSmallestChangeEndsTheRefusal) {
   ASSERT_EQ(refused.refusals().size(), 1U);
   EXPECT_EQ(refused.refusals().front().alternatives.front(), "--context 4096");
   EXPECT_TRUE(resolve_ok({*read_change("context=4096")}, facts).refusals().empty());
+}
+
+TEST(Resolve, TheLongestContextThatFitsTheBudgetIsOffered) {
+  const Declaration budget = *read_change("memory-budget=1GB");
+  const Facts facts = test_facts();
+  const Resolution refused = resolve_ok(
+      {budget, *read_change("engine.sequences=2"), *read_change("context=1048576")}, facts);
+  ASSERT_EQ(refused.refusals().size(), 1U);
+  const std::string offer = refused.refusals().front().alternatives.front();
+  const std::int64_t context = std::stoll(offer.substr(offer.find(' ')));
+  const auto with = [&](std::int64_t tokens) {
+    return resolve_ok({budget, *read_change("engine.sequences=2"),
+                       *read_change(fmt::format("context={}", tokens))},
+                      facts);
+  };
+  EXPECT_TRUE(with(context).refusals().empty()) << offer;
+  EXPECT_FALSE(with(context + 64).refusals().empty()) << offer;
 }
 
 TEST(Resolve, ContractsOfTheCheckpoint) {

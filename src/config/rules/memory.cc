@@ -37,10 +37,23 @@ PlanInput plan_input(const RuleInput& input) {
           .kv_element_bytes = input.word("kv.dtype") == "f32" ? 4 : 2};
 }
 
+/// The longest context, in whole pages, whose cache and scratch fit; 0 when none does.
+std::int64_t longest_context(PlanInput plan, std::int64_t sequences, std::int64_t budget) {
+  std::int64_t fits = 0;
+  std::int64_t exceeds = plan.context / kPageTokens + 1;
+  while (exceeds - fits > 1) {
+    const std::int64_t pages = fits + (exceeds - fits) / 2;
+    plan.context = pages * kPageTokens;
+    plan.kv_tokens = plan.context * sequences;
+    const MemoryPlan tried = plan_memory(plan);
+    (tried.kv_bytes + tried.scratch_bytes <= budget ? fits : exceeds) = pages;
+  }
+  return fits * kPageTokens;
+}
+
 void refuse_budget(const RuleInput& input, const MemoryPlan& plan, std::int64_t budget,
                    Findings& findings) {
   const Effective& setting = input.effective("memory.budget");
-  const std::int64_t fit = plan.tokens_fitting(budget);
   Refusal refusal{.rule = "memory.budget",
                   .key = "memory.budget",
                   .one = {.who = "KV cache and scratch",
@@ -49,7 +62,15 @@ void refuse_budget(const RuleInput& input, const MemoryPlan& plan, std::int64_t 
                           .source = input.effective("kv.tokens").origin},
                   .other = party_of(setting),
                   .consequence = "the cache could not be allocated"};
-  if (fit > 0) refusal.alternatives.push_back(fmt::format("--context {}", fit));
+  const Effective& tokens = input.effective("kv.tokens");
+  if (!is_user(tokens.source)) {
+    const std::int64_t context =
+        longest_context(plan_input(input), *input.whole("engine.sequences"), budget);
+    if (context > 0) refusal.alternatives.push_back(fmt::format("--context {}", context));
+  } else if (plan.tokens_fitting(budget) >= *input.whole("engine.context")) {
+    refusal.alternatives.push_back(
+        change_to(*tokens.setting, fmt::format("{}", plan.tokens_fitting(budget))));
+  }
   refusal.alternatives.push_back(
       change_to(*setting.setting, fmt::format("{}", plan.kv_bytes + plan.scratch_bytes)));
   findings.refusals.push_back(std::move(refusal));
