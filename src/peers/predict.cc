@@ -58,14 +58,16 @@ void check_scales(const Prediction& prediction, const ModelFacts& model,
                   std::vector<config::Contradiction>& out) {
   const PredictedSetting* kernel = prediction.find("deep_gemm_scale_format");
   if (kernel == nullptr || !kernel->covered || kernel->value != "ue8m0") return;
-  for (const QuantPart& part : model.parts) {
-    const bool e4m3 = part.scales == config::ScaleFormat::kE4m3Global ||
-                      part.scales == config::ScaleFormat::kE4m3Reciprocal;
-    if (!e4m3) continue;
+  using enum config::ScaleFormat;
+  for (const config::ScaleFormat format : {kE4m3Global, kE4m3Reciprocal}) {
+    std::string parts;
+    for (const QuantPart& part : model.parts) {
+      if (part.scales == format) parts += (parts.empty() ? "" : ", ") + part.part;
+    }
+    if (parts.empty()) continue;
     const auto found = config::check_scale_format(
-        {fmt::format("checkpoint ({})", part.part), part.scales, "checkpoint tensors"},
-        {"DeepGEMM wrapper", config::ScaleFormat::kUe8m0Block,
-         fmt::format("{} ({})", kernel->origin, kernel->reason)},
+        {fmt::format("checkpoint ({})", parts), format, "checkpoint tensors"},
+        {"DeepGEMM wrapper", kUe8m0Block, fmt::format("{} ({})", kernel->origin, kernel->reason)},
         kernel->fix);
     if (found) out.push_back(*found);
   }

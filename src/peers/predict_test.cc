@@ -104,6 +104,18 @@ TEST(Sglang, NsaKernelsDoNotExistOnSm120) {
           ->contradictions.empty());
 }
 
+TEST(Sglang, OneScaleContradictionNamesEveryPart) {
+  PeerQuery query = founding_query();
+  query.model.parts = {{"routed experts", config::ScaleFormat::kE4m3Global},
+                       {"attention", config::ScaleFormat::kNone},
+                       {"dense mlp", config::ScaleFormat::kE4m3Global}};
+  const Prediction p = *predict(query);
+  ASSERT_EQ(p.contradictions.size(), 3U);
+  EXPECT_EQ(p.contradictions[1].one.who, "checkpoint (routed experts, dense mlp)");
+  query.model.parts = {{"linear layers", config::ScaleFormat::kFp32Block}};
+  EXPECT_EQ(predict(query)->contradictions.size(), 2U);
+}
+
 TEST(Sglang, RefusesOtherKvDtypesForDsa) {
   const Prediction p = *predict(
       query_of("sglang", "2026-02-18", "sm_120", "GLM-5", {"--kv-cache-dtype", "fp8_e5m2"}));
