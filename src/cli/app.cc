@@ -97,6 +97,9 @@ CLI::App* add_explain(CLI::App& app, ExplainFlags& f) {
       "predict what sglang, vllm, llama.cpp or ik_llama.cpp would do; its own flags after --")
       ->type_name("ENGINE[@DATE|@VERSION]")
       ->group(peers);
+  add_optional(explain, "--over", f.over, "with --as: the days on which its settings changed")
+      ->type_name("FIRST..LAST")
+      ->group(peers);
   explain->add_option("--env", f.peer_environment, "a variable of that engine; repeatable")
       ->type_name("KEY=VAL")
       ->allow_extra_args(false)
@@ -112,6 +115,8 @@ CLI::App* add_explain(CLI::App& app, ExplainFlags& f) {
       "  pellucid explain models/tiny --diff a.toml b.toml\n"
       "  pellucid explain GLM-5-NVFP4 --as sglang@2026-02-18 --device sm_120:96GB x8 -- "
       "--attention-backend flashinfer\n"
+      "  pellucid explain GLM-5 --as sglang --device sm_120 --over 2026-01-23..2026-09-30 -- --tp "
+      "8\n"
       "Exit status: 0 it would start, 1 start-up would refuse or sides contradict each other, 2 "
       "the "
       "question is malformed.");

@@ -56,8 +56,9 @@ struct ExplainFlags {
   std::vector<std::string> diff;  ///< two files, or none
   bool settings_page = false;
   SettingsFlags settings;
-  std::optional<std::string> as;              ///< "sglang@2026-02-18": predict that engine instead
-  std::vector<std::string> peer_flags;        ///< its own flags, after --
+  std::optional<std::string> as;        ///< "sglang@2026-02-18": predict that engine instead
+  std::optional<std::string> over;      ///< "2026-02-01..2026-09-30": the same query over days
+  std::vector<std::string> peer_flags;  ///< its own flags, after --
   std::vector<std::string> peer_environment;  ///< its own variables, KEY=VAL
 };
 

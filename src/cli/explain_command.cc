@@ -31,7 +31,7 @@ Expected<void> check_flags(const ExplainFlags& flags) {
     return fail(usage("--diff", "--config as well", "the two files of --diff only"));
   }
   if (!flags.model) return fail(usage("explain", "no model", "a model directory"));
-  if (!flags.peer_flags.empty() || !flags.peer_environment.empty()) {
+  if (!flags.peer_flags.empty() || !flags.peer_environment.empty() || flags.over) {
     return fail(usage("explain", "flags or variables of another engine", "--as ENGINE as well"));
   }
   return {};

@@ -92,6 +92,7 @@ Expected<void> check_flags(const ExplainFlags& flags) {
   if (flags.why) return refuse("--why", "the whole prediction, which shows every origin");
   if (flags.all) return refuse("--all", "the whole prediction, which shows every setting");
   if (flags.measure) return refuse("--measure", "a device that is assumed");
+  if (flags.over && flags.what_if) return refuse("--over and --what-if", "one of them");
   if (!flags.diff.empty()) return refuse("--diff", "--what-if");
   return {};
 }
@@ -116,6 +117,12 @@ Expected<int> explain_peer_command(const ExplainFlags& flags) {
   PELLUCID_TRY(query.model, model_facts(*flags.model));
   query.flags = flags.peer_flags;
   query.environment = flags.peer_environment;
+  if (flags.over) {
+    PELLUCID_TRY(const peers::DateRange days, peers::parse_date_range(*flags.over));
+    PELLUCID_TRY(const auto points, peers::timeline(query, days.first, days.last));
+    print(std::span<const peers::TimelinePoint>(points), flags.json);
+    return kOk;
+  }
   if (flags.what_if) {
     PELLUCID_TRY(const peers::Difference difference, peers::what_if(query, *flags.what_if));
     print(difference, flags.json);

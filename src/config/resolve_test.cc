@@ -7,6 +7,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <charconv>
 #include <random>
 
 #include "config/explain.h"
@@ -146,8 +147,8 @@ struct RefusalCase {
   std::string_view alternative;
 };
 
-TEST(Resolve, RefusalsNameBothSidesAndTheSmallestChange) {
-  const std::vector<RefusalCase> cases = {
+std::vector<RefusalCase> refusals_of_the_device_and_the_cache() {
+  return {
       {"attention.sparse_needs_indexer",
        "deepseek_v3",
        "cpu-avx2",
@@ -190,6 +191,11 @@ TEST(Resolve, RefusalsNameBothSidesAndTheSmallestChange) {
        "100",
        "8192",
        "--kv-tokens 8192"},
+  };
+}
+
+std::vector<RefusalCase> refusals_of_memory_threads_and_sampling() {
+  return {
       {"memory.budget",
        "glm_moe_dsa",
        "cpu-avx2",
@@ -233,6 +239,11 @@ TEST(Resolve, RefusalsNameBothSidesAndTheSmallestChange) {
        "2147483647",
        "lower --kv-tokens"},
   };
+}
+
+TEST(Resolve, RefusalsNameBothSidesAndTheSmallestChange) {
+  std::vector<RefusalCase> cases = refusals_of_the_device_and_the_cache();
+  for (RefusalCase& c : refusals_of_memory_threads_and_sampling()) cases.push_back(std::move(c));
   for (const RefusalCase& c : cases) {
     std::vector<Declaration> declarations;
     for (const std::string_view change : c.changes) {
@@ -271,7 +282,9 @@ TEST(Resolve, TheLongestContextThatFitsTheBudgetIsOffered) {
       {budget, *read_change("engine.sequences=2"), *read_change("context=1048576")}, facts);
   ASSERT_EQ(refused.refusals().size(), 1U);
   const std::string offer = refused.refusals().front().alternatives.front();
-  const std::int64_t context = std::stoll(offer.substr(offer.find(' ')));
+  const std::string digits = offer.substr(offer.find(' ') + 1);
+  std::int64_t context = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), context);
   const auto with = [&](std::int64_t tokens) {
     return resolve_ok({budget, *read_change("engine.sequences=2"),
                        *read_change(fmt::format("context={}", tokens))},

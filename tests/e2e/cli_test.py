@@ -229,11 +229,137 @@ class InspectTest(Tiny):
             self.assertEqual(run("inspect", empty).returncode, 2)
 
 
+class ExplainTest(Tiny):
+    def explain(self, *args, env=None):
+        done = subprocess.run([PROGRAM, "explain", self.model, *args], capture_output=True,
+                              timeout=60, env={**os.environ, **(env or {})})
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_every_source_with_its_origin(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as f:
+            f.write("[engine]\nchunk = 64\nthreads = 1\n[kv]\ndtype = \"f32\"\n")
+            f.flush()
+            status, out, _ = self.explain("--config", f.name, "--context", "512", "--json",
+                                          env={"PELLUCID_ENGINE_THREADS": "2"})
+            self.assertEqual(status, 0)
+            settings = {s["key"]: s for s in json.loads(out)["settings"]}
+            want = {"engine.chunk": ("file", f"{f.name}:2:9"), "kv.dtype": ("file", f"{f.name}:5:9"),
+                    "engine.threads": ("env", "PELLUCID_ENGINE_THREADS"),
+                    "engine.context": ("argv", "argv[5] --context")}
+            for key, (source, origin) in want.items():
+                self.assertEqual((settings[key]["source"], settings[key]["origin"]), (source, origin))
+            overridden = settings["engine.threads"]["chain"][1]
+            self.assertIn("overridden by PELLUCID_ENGINE_THREADS", overridden["reason"])
+
+    def test_run_takes_the_same_settings_and_says_so(self):
+        done = run("run", self.model, "--no-thinking", "--context", "256", FRANCE)
+        self.assertEqual(done.stdout.decode(), "The capital of France is Paris.\n")
+        self.assertIn("engine.context=256 (argv[4] --context)", done.stderr.decode())
+        quiet = run("run", self.model, "--no-thinking", "--quiet", FRANCE)
+        self.assertNotIn("config", quiet.stderr.decode())
+
+    def test_refusals_exit_1_and_run_exits_2_with_both_sides(self):
+        status, out, _ = self.explain("--context", "9000")
+        self.assertEqual(status, 1)
+        self.assertIn("--context 8192", out)
+        done = run("run", self.model, "--context", "9000", "x")
+        self.assertEqual(done.returncode, 2)
+        for part in ("9000", "max_position_embeddings 8192", "--context 8192"):
+            self.assertIn(part, done.stderr.decode())
+
+    def test_a_device_that_is_not_here(self):
+        status, out, _ = self.explain("--device", "sm_120:96GB", "x8")
+        self.assertEqual(status, 1)
+        self.assertIn("missing: cuda backend", out)
+        self.assertIn("8 of them", out)
+        self.assertEqual(self.explain("--device", "cpu-zen5:768GB")[0], 0)
+
+    def test_what_if_why_and_diff(self):
+        self.assertIn("changes nothing: kv.dtype was not set",
+                      self.explain("--what-if", "-kv-dtype")[1])
+        self.assertIn("bf16 -> f32", self.explain("--what-if", "kv.dtype=f32")[1])
+        self.assertIn("kv.context_of_checkpoint", self.explain("--why", "context")[1])
+        with tempfile.TemporaryDirectory() as folder:
+            names = [os.path.join(folder, name) for name in ("a.toml", "b.toml")]
+            for name, chunk in zip(names, (32, 64)):
+                with open(name, "w") as f:
+                    f.write(f"engine.chunk = {chunk}\n")
+            status, out, _ = self.explain("--diff", *names)
+            self.assertEqual(status, 0)
+            self.assertIn("32 -> 64", out)
+
+    def test_malformed_questions_exit_2_with_one_line(self):
+        cases = [(("--treads", "2"), "did you mean --threads"),
+                 (("--what-if", "thread=2"), "did you mean"),
+                 (("--why", "engine.kernel"), "did you mean engine.kernels"),
+                 (("--device", "sm_12"), "did you mean sm_120"),
+                 (("--config", "/nonexistent.toml"), "nonexistent.toml"),
+                 (("--why", "context", "--what-if", "-context"), "one of them"),
+                 (("--", "--tp", "8"), "--as ENGINE"),
+                 (("--as", "sglan"), "sglan"),
+                 (("--as", "sglang", "--threads", "2"), "--threads")]
+        for args, says in cases:
+            status, out, err = self.explain(*args)
+            self.assertEqual((status, out), (2, ""), args)
+            self.assertIn(says, err)
+            self.assertEqual(err.count("\n"), 1, args)
+        status, _, err = self.explain(env={"PELLUCID_THREADS": "2"})
+        self.assertEqual(status, 2)
+        self.assertIn("did you mean PELLUCID_", err)
+
+
+class PeersTest(unittest.TestCase):
+    QUERY = ("explain", "GLM-5-NVFP4", "--as", "sglang@2026-02-18", "--device", "sm_120:96GB", "x8")
+    FLAGS = ("--", "--attention-backend", "flashinfer", "--tp", "8")
+
+    def test_the_prediction_shows_the_contradictions(self):
+        done = run(*self.QUERY, *self.FLAGS)
+        self.assertEqual(done.returncode, 1)
+        for rule in ("kv_layout", "scale_format", "kv_scales"):
+            self.assertIn(f"[{rule}]", done.stdout.decode())
+
+    def test_unsetting_changes_nothing_and_bf16_does(self):
+        nothing = run(*self.QUERY, "--what-if", "-kv-cache-dtype", *self.FLAGS)
+        self.assertIn("changes nothing", nothing.stdout.decode())
+        bf16 = run(*self.QUERY, "--what-if", "kv-cache-dtype=bf16", "--json", *self.FLAGS)
+        self.assertNotIn("changes nothing", bf16.stdout.decode())
+
+    def test_states_over_days(self):
+        done = run("explain", "GLM-5", "--as", "sglang", "--device", "sm_120", "--over",
+                   "2026-01-23..2026-09-30", "--", "--tp", "8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for value in ("flashmla_kv", "bfloat16", "trtllm", "flashinfer_sparse_mla"):
+            self.assertIn(value, done.stdout.decode())
+
+
+class LogsTest(unittest.TestCase):
+    LINE = b'[2026-02-18 10:00:00] server_args=ServerArgs(model_path="x", kv_cache_dtype="fp8_e4m3")\n'
+
+    def test_expectations_decide_the_status(self):
+        met = run("logs", "-", "--expect", "kv-cache-dtype=fp8_e4m3", stdin=self.LINE)
+        self.assertEqual(met.returncode, 0, met.stdout)
+        self.assertEqual(run("logs", "-", "--expect", "kv-cache-dtype=bf16",
+                             stdin=self.LINE).returncode, 1)
+        self.assertEqual(run("logs", "/nonexistent.log").returncode, 2)
+
+    def test_follow_ends_as_soon_as_the_expectation_is_contradicted(self):
+        with tempfile.NamedTemporaryFile() as f:
+            follower = subprocess.Popen([PROGRAM, "logs", f.name, "--follow", "--expect",
+                                         "kv-cache-dtype=bf16"], stdout=subprocess.PIPE)
+            time.sleep(0.3)
+            self.assertIsNone(follower.poll())
+            f.write(self.LINE)
+            f.flush()
+            out, _ = follower.communicate(timeout=10)
+            self.assertEqual(follower.returncode, 1)
+            self.assertIn("contradicted", out.decode())
+
+
 class HelpTest(unittest.TestCase):
     def test_every_verb_has_help_with_examples(self):
         top = run("--help")
         self.assertEqual(top.returncode, 0)
-        for verb in ("run", "inspect", "tokenize"):
+        for verb in ("run", "explain", "logs", "inspect", "tokenize"):
             self.assertIn(verb, top.stdout.decode())
             done = run(verb, "--help")
             self.assertEqual(done.returncode, 0)
