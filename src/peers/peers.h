@@ -56,7 +56,7 @@ struct ModelFacts {
 };
 
 /// Facts of well-known checkpoints, for use without one: "GLM-5", "GLM-5-NVFP4", "GLM-5-FP8",
-/// "GLM-5.2-NVFP4", "DeepSeek-V3.2", "DeepSeek-V3", "Kimi-K2". Null if unknown.
+/// "GLM-5.2", "GLM-5.2-NVFP4", "DeepSeek-V3.2", "DeepSeek-V3", "Kimi-K2". Null if unknown.
 [[nodiscard]] const ModelFacts* known_model(std::string_view name);
 
 struct PeerQuery {
