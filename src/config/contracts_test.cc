@@ -133,14 +133,23 @@ TEST(IndexRange, ProductsBeyondTheIndexType) {
   const std::uint64_t fits[] = {1048576, 2047};
   const std::uint64_t wraps[] = {1048576, 2048};
   const std::uint64_t beyond_64_bits[] = {~0ULL, 2};
-  EXPECT_FALSE(check_index_range({.kernel = "fattn", .expression = "a * b", .extents = fits,
-                                  .source = "-c -ub", .fix = "smaller -ub"}));
-  EXPECT_THAT(check_index_range({.kernel = "fattn", .expression = "a * b", .extents = wraps,
-                                 .source = "-c -ub", .fix = "smaller -ub"})
+  EXPECT_FALSE(check_index_range({.kernel = "fattn",
+                                  .expression = "a * b",
+                                  .extents = fits,
+                                  .source = "-c -ub",
+                                  .fix = "smaller -ub"}));
+  EXPECT_THAT(check_index_range({.kernel = "fattn",
+                                 .expression = "a * b",
+                                 .extents = wraps,
+                                 .source = "-c -ub",
+                                 .fix = "smaller -ub"})
                   ->one.says,
               HasSubstr("2147483648"));
-  EXPECT_TRUE(check_index_range({.kernel = "fattn", .expression = "a * b",
-                                 .extents = beyond_64_bits, .source = "", .fix = ""}));
+  EXPECT_TRUE(check_index_range({.kernel = "fattn",
+                                 .expression = "a * b",
+                                 .extents = beyond_64_bits,
+                                 .source = "",
+                                 .fix = ""}));
 }
 
 }  // namespace
