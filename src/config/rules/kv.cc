@@ -49,8 +49,8 @@ Proposal tokens_full(const RuleInput& input) {
   const std::int64_t sequences = *input.whole("engine.sequences");
   const std::int64_t paged = (context + kPageTokens - 1) / kPageTokens * kPageTokens;
   return {.value = paged * sequences,
-          .reason = fmt::format("{} sequences of {} tokens, in whole pages of {}", sequences,
-                                context, kPageTokens)};
+          .reason = fmt::format("{} sequence{} of {} tokens, in whole pages of {}", sequences,
+                                sequences == 1 ? "" : "s", context, kPageTokens)};
 }
 
 Proposal dtype_bf16(const RuleInput& input) {
