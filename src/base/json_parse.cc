@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/src.hpp>
+#include <charconv>
 #include <unordered_set>
 
 #include "base/json.h"
@@ -21,6 +22,15 @@ struct Open {
 /// Up to this many members a new key is compared with each; a header of 100,000 tensors has as many
 /// objects of three keys, for which sets cost more than all the rest of the parsing.
 constexpr std::size_t kComparedMembers = 16;
+
+/// Boost.JSON 1.81 is off by a unit in the last place for some decimals; from_chars is exact.
+/// Beyond the range of double, where from_chars gives none, `approximate` is the infinity or the
+/// zero.
+double nearest(std::string_view text, double approximate) {
+  double value = approximate;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
 
 /// False when the object has that key already.
 bool add_key(Open& open, const std::string& key) {
@@ -86,7 +96,7 @@ class Builder {
   bool on_number_part(View, Code&) { return true; }
   bool on_int64(std::int64_t v, View, Code& ec) { return put(Value(v), ec); }
   bool on_uint64(std::uint64_t v, View, Code& ec) { return put(Value(v), ec); }
-  bool on_double(double v, View, Code& ec) { return put(Value(v), ec); }
+  bool on_double(double v, View text, Code& ec) { return put(Value(nearest(text, v)), ec); }
   bool on_bool(bool v, Code& ec) { return put(Value(v), ec); }
   bool on_null(Code& ec) { return put(Value(), ec); }
   bool on_comment_part(View, Code&) { return true; }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -83,6 +84,32 @@ TEST(JsonParse, NumbersOutOfRangeAreInfiniteOrRefusedNeverWrapped) {
   ASSERT_TRUE(big);
   EXPECT_EQ(big->array()[0].type(), Type::kDouble);
   EXPECT_DOUBLE_EQ(big->array()[0].number(), 36893488147419103232.0);
+}
+
+// Decimals that Boost.JSON 1.81 by itself reads one unit in the last place off, and the ends of the
+// range. The compiler's own conversion of the literal is the reference.
+TEST(JsonParse, DoublesAreCorrectlyRounded) {
+  const Expected<Value> v = parse(
+      "[184467440737372036854775808, 12345678901234566789012345678901, 1.7976931348623157e308,"
+      " 2.2250738585072014e-308, 4.9e-324, 9007199254740993.0, -0.0, 1e-400, 1E999]",
+      "t");
+  ASSERT_TRUE(v);
+  const std::vector<double> want = {184467440737372036854775808.0,
+                                    12345678901234566789012345678901.0,
+                                    1.7976931348623157e308,
+                                    2.2250738585072014e-308,
+                                    4.9e-324,
+                                    9007199254740993.0,
+                                    -0.0,
+                                    0.0,
+                                    std::numeric_limits<double>::infinity()};
+  ASSERT_EQ(v->array().size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(v->array()[i].number()),
+              std::bit_cast<std::uint64_t>(want[i]))
+        << want[i];
+  }
+  EXPECT_EQ(parse("-184467440737372036854775808", "t")->number(), -184467440737372036854775808.0);
 }
 
 TEST(JsonParse, ErrorNamesSourceAndByte) {
