@@ -84,12 +84,13 @@ Expected<std::optional<Index>> parse_index_plain(std::string_view text) {
   IndexBuilder builder;
   std::vector<std::uint64_t> hashes;
   int maps = 0;
+  int metadatas = 0;
   if (!json.accept('{')) return std::nullopt;
   do {
     const auto key = json.string();
     if (!key || !json.accept(':')) return std::nullopt;
     if (*key != "weight_map") {
-      if (*key != "metadata" || !json.skip_value(4)) return std::nullopt;
+      if (*key != "metadata" || ++metadatas > 1 || !json.skip_value(4)) return std::nullopt;
       continue;
     }
     if (++maps > 1 || !json.accept('{')) return std::nullopt;

@@ -1,6 +1,14 @@
 #include "checkpoint/plain_json.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace pellucid::checkpoint {
+namespace {
+
+constexpr std::size_t kSkippedMembersMax = 16;  // an index has one or two; names are compared
+
+}  // namespace
 
 void PlainJson::skip_space() {
   while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
@@ -48,8 +56,13 @@ bool PlainJson::skip_value(int depth) {
   }
   if (depth == 0) return false;
   if (accept('}')) return true;
+  std::vector<std::string_view> names;
   do {
-    if (!string() || !accept(':') || !skip_value(depth - 1)) return false;
+    const auto name = string();
+    if (!name || names.size() == kSkippedMembersMax) return false;
+    if (std::find(names.begin(), names.end(), *name) != names.end()) return false;
+    names.push_back(*name);
+    if (!accept(':') || !skip_value(depth - 1)) return false;
   } while (accept(','));
   return accept('}');
 }

@@ -22,7 +22,8 @@ class PlainJson {
   std::optional<std::string_view> string();
   /// A whole number below 2^63 without sign, fraction, exponent or leading zero.
   std::optional<std::uint64_t> number();
-  /// Skips a string, a number, or an object of such values, nested at most `depth` deep.
+  /// Skips a string, a number, or an object of such values: nested at most `depth` deep, a few
+  /// members each, no name twice.
   bool skip_value(int depth);
   /// Whether nothing but white space is left.
   bool at_end();
