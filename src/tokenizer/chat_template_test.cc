@@ -288,9 +288,8 @@ TEST_F(ChatTemplateLoad, ConfigAsText) {
 }
 
 TEST_F(ChatTemplateLoad, ConfigAsList) {
-  write(
-      "tokenizer_config.json",
-      R"({"chat_template": [{"name": "rag", "template": "r"}, {"name": "default", "template": "d"}]})");
+  write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "r"},)"
+                                 R"( {"name": "default", "template": "d"}]})");
   EXPECT_EQ(load_and_render().value(), "d");
 }
 

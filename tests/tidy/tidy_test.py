@@ -47,7 +47,12 @@ class TidyTest(unittest.TestCase):
                            ("auto x = std::stoi(s);", "from_chars"), ("assert(x);", "assert"),
                            ("std::regex r;", "regex"), ("std::abort();", "abort"),
                            ("using namespace std;", "using namespace"), ("exit(1);", "exit"),
-                           ("fmt::print(s);", "fmt::print"), ("int x;  XXX y;", "XXX")]:
+                           ("fmt::print(s);", "fmt::print"), ("int x;  XXX y;", "XXX"),
+                           ("auto* x = new Thing;", "make_unique"), ("delete x;", "unique_ptr"),
+                           ("delete[] x;", "unique_ptr"), ("free(x);", "container"),
+                           ("vfprintf(f, s, a);", "vfprintf"), ("sscanf(s, f);", "sscanf"),
+                           ("strcpy(a, b);", "strcpy"), ("x = std::atoll(s);", "from_chars"),
+                           ("x = strtod(s, 0);", "from_chars"), ("x << std::endl;", "std::endl")]:
             self.assert_one({"src/model/a.cc": code + "\n"}, "src/model/a.cc:1", word)
         self.assert_one({"src/model/a.cc": "bool b = std::isnan(x);\n"}, "exponent bits")
         self.assert_one({"src/model/a.cc": "#include <immintrin.h>\n"}, "intrinsics")
@@ -68,6 +73,22 @@ class TidyTest(unittest.TestCase):
         self.assert_one({"src/base/a.cc": "\tint x;\n"}, "tab")
         self.assert_one({"a.md": "see /wo" + "rk/main\n"}, "path of some machine")
 
+    def test_banned_names_in_tests_and_fuzz_targets(self):
+        self.assert_one({"tests/a_test.cc": "std::cout << 1;\n"}, "tests/a_test.cc:1")
+        self.assert_one({"fuzz/a.cc": "int x = rand();\n"}, "fuzz/a.cc:1")
+
+    def test_what_looks_like_a_banned_name(self):
+        self.assertEqual(found({"src/model/a.cc": "A(const A&) = delete;\nvoid* operator new(size_t);\n"
+                                                  "std::snprintf(p, n, s);\nx.exit(1);\n"
+                                                  "int new_rows = brand(2);\n"}), [])
+
+    def test_flags_of_a_build(self):
+        with tempfile.TemporaryDirectory() as root:
+            path = os.path.join(root, "compile_commands.json")
+            for flags, count in [("-O3", 0), ("-O3 -ffast-math", 1), ("-Ofast", 1)]:
+                write_tree(root, {"compile_commands.json": f'"command": "g++ {flags} a.cc"\n'})
+                self.assertEqual(len(list(tidy.check_commands(path))), count, flags)
+
     def test_headers(self):
         self.assertIn("#pragma once", found({"src/base/a.h": "// What.\n"})[0])
         self.assertIn("paragraph", found({"src/base/a.h": "#pragma once\n\nint x;\n"})[0])
@@ -82,6 +103,9 @@ class TidyTest(unittest.TestCase):
         self.assert_one({"src/base/a.cc": body(71)}, "function: 71")
         self.assertEqual(found({"src/base/a.cc": body(70)}), [])
         self.assertEqual(found({"src/base/a_test.cc": body(100)}), [])
+        self.assert_one({"src/base/a_test.cc": body(101)}, "function: 101")
+        self.assert_one({"tests/a.py": "def f():\n" + "    g()\n" * 70}, "function: 71")
+        self.assertEqual(found({"tests/a.py": "def f():\n" + "    g()\n" * 69}), [])
 
     def test_exceptions_only_shrink(self):
         def with_exception(size):
@@ -89,6 +113,8 @@ class TidyTest(unittest.TestCase):
                     "tests/tidy/exceptions.txt": f"lines src/base/a.cc {size}\n"}
         self.assertEqual(found(with_exception(510)), [])
         self.assert_one(with_exception(509), "allows 509")
+        self.assert_one({"src/base/a.cc": "int x;\n" * 801,
+                         "tests/tidy/exceptions.txt": "lines src/base/a.cc 801\n"}, "never over 800")
         self.assert_one(with_exception(600), "lower the exception")
         self.assert_one({"tests/tidy/exceptions.txt": "lines src/gone.cc 600\n"}, "no such file")
 
@@ -115,7 +141,8 @@ class TidyTest(unittest.TestCase):
 
     def test_dead_files(self):
         self.assert_one({"src/base/a.h": HEADER}, "nothing includes")
-        self.assert_one({"tools/lonely.py": "x = 1\n"}, "no document")
+        self.assert_one({"fuzz/a.h": "#pragma once\n"}, "nothing includes")
+        self.assert_one({"tools/lonely.py": "# usage: lonely.py\n"}, "no document")
         self.assertEqual(found({"tools/known.py": "x = 1\n", "a.md": "run tools/known.py\n"}), [])
 
 
