@@ -97,8 +97,6 @@ def main():
     write(out, "Expansion", "kTitleSpecial",
           [expansion(e) for e in expansions(str.title, lambda s: s.title() != s.upper())])
     out += [
-        "// clang-format on",
-        "",
         "}  // namespace",
         "",
         "std::span<const CodeRange> not_printable() { return kNotPrintable; }",
@@ -110,6 +108,8 @@ def main():
         "std::span<const Expansion> upper_expansions() { return kUpperLong; }",
         "std::span<const Expansion> lower_expansions() { return kLowerLong; }",
         "std::span<const Expansion> title_exceptions() { return kTitleSpecial; }",
+        "",
+        "// clang-format on",
         "",
         "}  // namespace pellucid::tokenizer::jinja",
     ]

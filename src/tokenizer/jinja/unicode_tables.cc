@@ -688,8 +688,6 @@ constexpr Expansion kTitleSpecial[] = {
     {0xFB15, {0x544, 0x56B, 0x0}}, {0xFB16, {0x54E, 0x576, 0x0}}, {0xFB17, {0x544, 0x56D, 0x0}},
 };
 
-// clang-format on
-
 }  // namespace
 
 std::span<const CodeRange> not_printable() { return kNotPrintable; }
@@ -701,5 +699,7 @@ std::span<const CaseRule> lower_rules() { return kLower; }
 std::span<const Expansion> upper_expansions() { return kUpperLong; }
 std::span<const Expansion> lower_expansions() { return kLowerLong; }
 std::span<const Expansion> title_exceptions() { return kTitleSpecial; }
+
+// clang-format on
 
 }  // namespace pellucid::tokenizer::jinja
