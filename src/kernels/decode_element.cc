@@ -1,5 +1,6 @@
 #include "kernels/decode_element.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -44,9 +45,16 @@ float decode_code(Element element, const std::byte* row, std::int64_t col) {
   __builtin_unreachable();
 }
 
+float combine(const WeightView& view, double code, double scale) {
+  const double scaled = code * scale;
+  const double global = view.global_scale;
+  return static_cast<float>(view.global_divides ? scaled / global : scaled * global);
+}
+
 }  // namespace
 
 float decode_scale(const WeightView& view, std::int64_t row, std::int64_t col) {
+  if (view.scale == Scale::kNone) return 1.0F;
   const std::int64_t index = (row / view.block_rows) * view.scale_cols() + col / view.block_cols;
   switch (view.scale) {
     case Scale::kNone:
@@ -65,10 +73,20 @@ float decode_scale(const WeightView& view, std::int64_t row, std::int64_t col) {
 }
 
 float decode_element(const WeightView& view, std::int64_t row, std::int64_t col) {
-  const double code = decode_code(view.element, view.codes + row * view.row_bytes(), col);
-  const double scaled = code * decode_scale(view, row, col);
-  const double global = view.global_scale;
-  return static_cast<float>(view.global_divides ? scaled / global : scaled * global);
+  const std::byte* codes = view.codes + row * view.row_bytes();
+  return combine(view, decode_code(view.element, codes, col), decode_scale(view, row, col));
+}
+
+void decode_columns(const WeightView& view, std::int64_t row, std::int64_t first_col,
+                    std::int64_t count, float* out) {
+  const std::byte* codes = view.codes + row * view.row_bytes();
+  const std::int64_t end = first_col + count;
+  for (std::int64_t col = first_col; col < end;) {
+    const double scale = decode_scale(view, row, col);
+    const std::int64_t block_end = (col / view.block_cols + 1) * view.block_cols;
+    const std::int64_t stop = view.scale == Scale::kNone ? end : std::min(end, block_end);
+    for (; col < stop; ++col) *out++ = combine(view, decode_code(view.element, codes, col), scale);
+  }
 }
 
 float decode_row_element(Element element, const std::byte* row, std::int64_t index) {

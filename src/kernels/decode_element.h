@@ -13,6 +13,11 @@ namespace pellucid::kernels {
 [[nodiscard]] float decode_element(const tensor::WeightView& view, std::int64_t row,
                                    std::int64_t col);
 
+/// W[row, first_col .. first_col + count) of `view`: what decode_element gives for each, with every
+/// block scale read once.
+void decode_columns(const tensor::WeightView& view, std::int64_t row, std::int64_t first_col,
+                    std::int64_t count, float* out);
+
 /// The block scale that applies to W[row, col]; 1 for a format without block scales.
 [[nodiscard]] float decode_scale(const tensor::WeightView& view, std::int64_t row,
                                  std::int64_t col);

@@ -206,5 +206,21 @@ TEST(DecodeElement, BlocksCountInGlobalRowsAndColumns) {
   }
 }
 
+TEST(DecodeColumns, EqualsDecodeElementFromAnyColumn) {
+  Random random(5);
+  for (const WeightFormat& format : kWeightFormats) {
+    const std::int64_t cols = 70;
+    const TestWeight weight(format, 3, cols, random);
+    for (std::int64_t first = 0; first < cols; ++first) {
+      std::vector<float> found(static_cast<std::size_t>(cols - first));
+      decode_columns(weight.view(), 2, first, cols - first, found.data());
+      for (std::int64_t c = first; c < cols; ++c) {
+        const float expected = decode_element(weight.view(), 2, c);
+        EXPECT_EQ(found[static_cast<std::size_t>(c - first)], expected) << format.name << " " << c;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pellucid::kernels

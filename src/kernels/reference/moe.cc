@@ -1,21 +1,7 @@
 #include "base/check.h"
-#include "kernels/decode_element.h"
 #include "kernels/reference/reference.h"
 
 namespace pellucid::kernels::reference {
-namespace {
-
-// Row `row` of `weight` times x, rounded to f32: what the linear op gives.
-float dot_weight_row(const tensor::WeightView& weight, std::int64_t row, const float* x) {
-  double sum = 0;
-  for (std::int64_t k = 0; k < weight.cols; ++k) {
-    sum += static_cast<double>(x[k]) * decode_element(weight, row, k);
-  }
-  return static_cast<float>(sum);
-}
-
-}  // namespace
-
 // gate, up and their product are rounded to f32, as if linear and swiglu had been called; the sum
 // over the slots is in double.
 void moe(const MoeArgs& args, ThreadPool& pool) {

@@ -25,6 +25,10 @@ void topk(const TopkArgs& args, ThreadPool& pool);
 void route(const RouteArgs& args, ThreadPool& pool);
 void moe(const MoeArgs& args, ThreadPool& pool);
 
+/// W[row, :] . x, rounded to f32: one output of the linear op.
+[[nodiscard]] float dot_weight_row(const tensor::WeightView& weight, std::int64_t row,
+                                   const float* x);
+
 /// x * sigmoid(x), in double.
 [[nodiscard]] double silu(double x);
 
