@@ -83,6 +83,8 @@ TEST(Sources, MalformedFilesNameTheLineAndTheFix) {
       {"[sampling]\nlogit_bias = \"1=2\"\n", "setting_value", "f.toml:2:14", "repeatable"},
       {"[engine]\nthreads = \n", "toml_syntax", "f.toml:2:", "TOML 1.0"},
       {"[engine]\nthreads = 1\nthreads = 2\n", "toml_syntax", "f.toml:3:", "TOML 1.0"},
+      {"[`ng[", "toml_syntax", "f.toml:1:", "TOML 1.0"},  // an assertion of toml++ 3.3
+      {"[engine]\nthreads = 1 é\n", "toml_syntax", "f.toml:2:", "TOML 1.0"},
       {"engine = 3\n", "unknown_setting", "f.toml:1:1", "engine"},
       {"\xff\xfe", "toml_syntax", "f.toml:1:", "TOML 1.0"},
   };

@@ -1,15 +1,12 @@
 // The configuration file. toml++ keeps line and column of every key and value, which become the
 // origin of the setting.
 
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-#define TOML_ENABLE_FORMATTERS 0
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "base/utf8.h"
 #include "config/nearest.h"
 #include "config/source.h"
+#include "config/toml.h"
 
 namespace pellucid::config {
 namespace {

@@ -8,12 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
 #include "base/error.h"
+#include "config/toml.h"
 #include "peers/condition.h"
 #include "peers/date.h"
 
