@@ -75,13 +75,13 @@ const TensorInfo* Checkpoint::find(std::string_view name) const {
 }
 
 bool Checkpoint::has_linear(std::string_view module) const {
-  return state_->loaded.modules.find(module) != nullptr;
+  return state_->loaded.shards.table.find_module(module) != nullptr;
 }
 
 Expected<tensor::WeightView> Checkpoint::linear(std::string_view module, std::int64_t rows,
                                                 std::int64_t cols) const {
   const Loaded& loaded = state_->loaded;
-  const Module* parts = loaded.modules.find(module);
+  const Module* parts = loaded.shards.table.find_module(module);
   if (parts == nullptr) return fail(not_found(std::string(module) + ".weight", path()));
   PELLUCID_TRY(const ResolvedWeight resolved,
                resolve_weight(loaded.shards, *parts, module, rows, cols));
@@ -93,7 +93,7 @@ Expected<std::vector<float>> Checkpoint::vector(std::string_view name, std::int6
   if (tensor == nullptr) return fail(not_found(name, path()));
   const std::string object = "tensor " + utf8::escape_for_display(name);
   const std::string& file = state_->loaded.shards.files[tensor->shard].name();
-  if (tensor->shape != std::vector<std::uint64_t>{static_cast<std::uint64_t>(count)}) {
+  if (tensor->shape != Shape{static_cast<std::uint64_t>(count)}) {
     return fail({.rule = "tensor_shape",
                  .object = object,
                  .found = shape_text(tensor->shape),

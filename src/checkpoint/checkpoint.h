@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "checkpoint/model_config.h"
 #include "checkpoint/problem.h"
+#include "checkpoint/shape.h"
 #include "tensor/dtype.h"
 #include "tensor/weight.h"
 
@@ -24,9 +25,9 @@ namespace pellucid::checkpoint {
 
 /// A tensor of a shard: header data, and its bytes in the mapping.
 struct TensorInfo {
-  std::string name;
+  std::string_view name;
   tensor::DType dtype;
-  std::vector<std::uint64_t> shape;
+  Shape shape;
   std::span<const std::byte> bytes;
   std::uint32_t shard;
 };

@@ -144,7 +144,7 @@ class Scanner {
     if (result.count == 0) return;
     const std::string place = coordinates(tensor, result.first);
     loaded_.log.add({.severity = finding.severity,
-                     .tensor = tensor.name,
+                     .tensor = std::string(tensor.name),
                      .place = place,
                      .error = {.kind = ErrorKind::kNumeric,
                                .rule = finding.rule,

@@ -107,7 +107,7 @@ struct Site {
   }
 };
 
-std::vector<std::uint64_t> shape_of(std::int64_t rows, std::int64_t cols) {
+Shape shape_of(std::int64_t rows, std::int64_t cols) {
   return {static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(cols)};
 }
 
@@ -137,7 +137,7 @@ std::unexpected<Error> no_form(const Site& site, std::uint32_t mask) {
   for (const TensorInfo* tensor : site.module.parts) {
     if (tensor == nullptr) continue;
     if (!found.empty()) found += ", ";
-    found += tensor->name.substr(tensor->name.rfind('.') + 1) + " " +
+    found += std::string(tensor->name.substr(tensor->name.rfind('.') + 1)) + " " +
              std::string(tensor::name(tensor->dtype)) + " " + shape_text(tensor->shape);
   }
   const Part codes = (mask & kPacked) != 0 ? Part::kWeightPacked : Part::kWeight;
@@ -217,7 +217,7 @@ Expected<void> check_scalar_kind(const Site& site, Part part) {
 Expected<void> check_weight_shape(const Site& site, std::int64_t rows, std::int64_t cols) {
   const TensorInfo* tensor = site.module.part(Part::kWeightShape);
   if (tensor == nullptr) return {};
-  if (tensor->shape != std::vector<std::uint64_t>{2}) {
+  if (tensor->shape != Shape{2}) {
     return site.refuse(Part::kWeightShape, "weight_shape", shape_text(tensor->shape), "[2]");
   }
   std::array<std::int64_t, 2> stored{};
@@ -253,7 +253,7 @@ void check_scalar_value(const Shards& shards, const TensorInfo& tensor, ProblemL
   const float value = read_f32(tensor);
   const bool is_normal = numerics::is_finite(value) && value >= 0x1p-126F;
   if (is_normal) return;
-  log.add({.tensor = tensor.name,
+  log.add({.tensor = std::string(tensor.name),
            .error = {.kind = ErrorKind::kNumeric,
                      .rule = "scale_value",
                      .object = "tensor " + utf8::escape_for_display(tensor.name),
@@ -270,7 +270,7 @@ void check_side(const Shards& shards, const TensorInfo& tensor, bool divides, Pr
   const float value = read_f32(tensor);
   if (!numerics::is_finite(value) || value <= 0) return;  // reported already
   if (divides ? value > 1.0F : value < 1.0F) return;
-  log.add({.tensor = tensor.name,
+  log.add({.tensor = std::string(tensor.name),
            .error = {.rule = "scale_reciprocal",
                      .object = "tensor " + utf8::escape_for_display(tensor.name),
                      .found = float_text(value),

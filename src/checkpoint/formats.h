@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "checkpoint/modules.h"
 #include "checkpoint/problem.h"
+#include "checkpoint/shards.h"
 #include "tensor/weight.h"
 
 namespace pellucid::checkpoint {

@@ -19,11 +19,9 @@ class Parts {
     std::uint64_t bits = static_cast<std::uint64_t>(tensor::bits(dtype));
     for (const std::uint64_t dim : shape) bits *= dim;
     std::vector<std::byte>& bytes = bytes_.emplace_back(bits / 8);
-    tensors_.push_back({.name = "m." + std::string(part_name(part)),
-                        .dtype = dtype,
-                        .shape = std::move(shape),
-                        .bytes = bytes,
-                        .shard = 0});
+    const std::string& name = names_.emplace_back("m." + std::string(part_name(part)));
+    tensors_.push_back(
+        {.name = name, .dtype = dtype, .shape = Shape(shape), .bytes = bytes, .shard = 0});
     module_.parts[static_cast<std::size_t>(part)] = &tensors_.back();
     return *this;
   }
@@ -70,6 +68,7 @@ class Parts {
   }
 
   std::deque<std::vector<std::byte>> bytes_;
+  std::deque<std::string> names_;
   std::deque<TensorInfo> tensors_;
   Module module_;
 };

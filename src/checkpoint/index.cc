@@ -33,24 +33,40 @@ class IndexBuilder {
  public:
   /// False when the shard's name is not that of a file inside the directory.
   bool add(std::string_view tensor, std::string_view shard) {
+    if (!index_.shards.empty() && shard == index_.shards[last_]) {
+      index_.tensors.emplace_back(tensor, last_);
+      return true;
+    }
     const auto it = ids_.find(std::string(shard));
     if (it != ids_.end()) {
-      index_.tensors.emplace_back(tensor, it->second);
+      last_ = it->second;
+      index_.tensors.emplace_back(tensor, last_);
       return true;
     }
     if (!is_safe_shard_name(shard)) return false;
-    const auto id = static_cast<std::uint32_t>(index_.shards.size());
+    last_ = static_cast<std::uint32_t>(index_.shards.size());
     index_.shards.emplace_back(shard);
-    ids_.emplace(shard, id);
-    index_.tensors.emplace_back(tensor, id);
+    ids_.emplace(shard, last_);
+    index_.tensors.emplace_back(tensor, last_);
     return true;
   }
+  void reserve(std::size_t tensors) { index_.tensors.reserve(tensors); }
+  /// A copy of a name that lives as long as the index.
+  std::string_view keep(std::string_view name) {
+    return *index_.decoded_names.emplace_back(std::make_unique<std::string>(name));
+  }
+  /// The shard of the tensor before this one: most often that of the next one too.
+  [[nodiscard]] std::string_view last_shard() const {
+    return index_.shards.empty() ? std::string_view() : index_.shards[last_];
+  }
+  [[nodiscard]] const Index& index() const { return index_; }
   [[nodiscard]] std::size_t shards() const { return index_.shards.size(); }
   [[nodiscard]] Index take() { return std::move(index_); }
 
  private:
   Index index_;
   std::unordered_map<std::string, std::uint32_t> ids_;
+  std::uint32_t last_ = 0;
 };
 
 Expected<Index> parse_index_strict(std::string_view text) {
@@ -68,7 +84,7 @@ Expected<Index> parse_index_strict(std::string_view text) {
   }
   IndexBuilder builder;
   for (const auto& [tensor, shard] : map->object()) {
-    if (!shard.is_string() || !builder.add(tensor, shard.string())) {
+    if (!shard.is_string() || !builder.add(builder.keep(tensor), shard.string())) {
       return fail(index_error("shard_path", "shard of " + utf8::escape_for_display(tensor),
                               utf8::escape_for_display(json::dump(shard)),
                               "the name of a file inside the model directory"));
@@ -78,11 +94,27 @@ Expected<Index> parse_index_strict(std::string_view text) {
   return builder.take();
 }
 
+/// False only when no name occurs twice. The usual index is sorted: then names need no hashes.
+bool may_repeat_a_name(const Index& index) {
+  const auto does_not_ascend = [](const auto& a, const auto& b) { return a.first >= b.first; };
+  const auto& tensors = index.tensors;
+  if (std::adjacent_find(tensors.begin(), tensors.end(), does_not_ascend) == tensors.end()) {
+    return false;
+  }
+  std::vector<std::uint64_t> hashes;
+  hashes.reserve(tensors.size());
+  for (const auto& [name, shard] : tensors) {
+    hashes.push_back(std::hash<std::string_view>()(name));
+  }
+  std::sort(hashes.begin(), hashes.end());
+  return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
+}
+
 /// Reads an index that is plain and breaks no rule; nullopt for any other.
 Expected<std::optional<Index>> parse_index_plain(std::string_view text) {
   PlainJson json(text);
   IndexBuilder builder;
-  std::vector<std::uint64_t> hashes;
+  builder.reserve(text.size() / 64);  // an entry has 95 bytes
   int maps = 0;
   int metadatas = 0;
   if (!json.accept('{')) return std::nullopt;
@@ -97,18 +129,16 @@ Expected<std::optional<Index>> parse_index_plain(std::string_view text) {
     do {
       const auto tensor = json.string();
       if (!tensor || !json.accept(':')) return std::nullopt;
-      const auto shard = json.string();
+      const std::string_view last = builder.last_shard();
+      const auto shard = !last.empty() && json.accept_string(last) ? last : json.string();
       if (!shard || !builder.add(*tensor, *shard)) return std::nullopt;
-      hashes.push_back(std::hash<std::string_view>()(*tensor));
       if (builder.shards() > kShardsMax) return too_many_shards();
-      if (hashes.size() > kTensorsMax) return std::nullopt;
+      if (builder.index().tensors.size() > kTensorsMax) return std::nullopt;
     } while (json.accept(','));
     if (!json.accept('}')) return std::nullopt;
   } while (json.accept(','));
   if (maps != 1 || !json.accept('}') || !json.at_end()) return std::nullopt;
-  std::sort(hashes.begin(), hashes.end());
-  const bool unique = std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end();
-  if (!unique) return std::nullopt;
+  if (may_repeat_a_name(builder.index())) return std::nullopt;
   return builder.take();
 }
 

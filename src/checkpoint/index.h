@@ -6,6 +6,7 @@
 // "shard_count".
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,10 +21,13 @@ inline constexpr std::uint64_t kIndexBytesMax = 256ULL << 20;
 inline constexpr std::size_t kShardsMax = 10'000;
 
 struct Index {
-  std::vector<std::string> shards;                             ///< in the order of first mention
-  std::vector<std::pair<std::string, std::uint32_t>> tensors;  ///< name, index into shards
+  std::vector<std::string> shards;  ///< in the order of first mention
+  /// Name, index into shards. Names are views into the text, or into decoded_names.
+  std::vector<std::pair<std::string_view, std::uint32_t>> tensors;
+  std::vector<std::unique_ptr<std::string>> decoded_names;
 };
 
+/// The text must outlive the index.
 [[nodiscard]] Expected<Index> parse_index(std::string_view text);
 
 /// Whether `name` can be that of a file beneath the model directory: relative, without "..".

@@ -24,12 +24,25 @@ TEST(Index, NumbersShardsInTheOrderOfFirstMention) {
   EXPECT_EQ(index->tensors[2].second, 0U);
 }
 
+// An escape anywhere sends the text to the strict parser, whose names are no views into the text.
+TEST(Index, ReadsEscapedAndUnsortedNames) {
+  const auto index = parse_index(R"({"weight_map": {"b": "x", "\u0061": "y", "c\n": "x"}})");
+  ASSERT_TRUE(index) << index.error().to_string();
+  EXPECT_EQ(index->tensors, (std::vector<std::pair<std::string_view, std::uint32_t>>{
+                                {"b", 0}, {"a", 1}, {"c\n", 0}}));
+  const auto unsorted = parse_index(R"({"weight_map": {"b": "x", "a": "y", "c": "x"}})");
+  ASSERT_TRUE(unsorted) << unsorted.error().to_string();
+  EXPECT_EQ(unsorted->tensors, (std::vector<std::pair<std::string_view, std::uint32_t>>{
+                                   {"b", 0}, {"a", 1}, {"c", 0}}));
+}
+
 // What the plain reader skips must be no less strict than what it keeps.
 TEST(Index, RefusesWhatIsNotStrictJsonAnywhere) {
   EXPECT_EQ(rule_of(R"({"metadata": {"a": 1, "b": {"a": 2}}, "weight_map": {"a": "x"}})"),
             "accepted");
   for (const char* text :
        {R"({"weight_map": {"a": "x", "a": "x"}})",
+        R"({"weight_map": {"b": "x", "a": "x", "b": "y"}})",
         R"({"weight_map": {"a": "x"}, "weight_map": {"b": "x"}})",
         R"({"metadata": {}, "metadata": {}, "weight_map": {"a": "x"}})",
         R"({"metadata": {"k": 1, "k": 2}, "weight_map": {"a": "x"}})",

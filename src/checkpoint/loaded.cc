@@ -113,8 +113,7 @@ void report_config(Loaded& loaded) {
 Loaded::Loaded(Directory directory_in, bool allow_nonfinite)
     : directory(std::move(directory_in)),
       log(allow_nonfinite),
-      shards(read_shards(directory, log)),
-      modules(shards) {}
+      shards(read_shards(directory, log)) {}
 
 Expected<Loaded> load(const std::filesystem::path& path, bool allow_nonfinite) {
   PELLUCID_TRY(Directory directory, Directory::open(path));

@@ -38,7 +38,6 @@ struct Loaded {
   GenerationConfig generation;
   std::vector<QuantClaim> claims;
   Shards shards;
-  ModuleTable modules;
   LayerFacts facts;
   std::vector<ExpectedTensor> expected;  ///< empty without a config
   std::vector<CheckedWeight> weights;

@@ -8,29 +8,41 @@ namespace {
 
 constexpr std::size_t kSkippedMembersMax = 16;  // an index has one or two; names are compared
 
+/// The top bit of some byte is set when a byte of `word` is a control character, a backslash, DEL
+/// or outside ASCII. (A borrow or carry only ever starts at such a byte.)
+std::uint64_t special_bytes(std::uint64_t word) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kTops = 0x80 * kOnes;
+  const std::uint64_t control = (word - 0x20 * kOnes) & ~word;
+  const std::uint64_t beyond = (word + kOnes) | word;
+  const std::uint64_t against_backslash = word ^ ('\\' * kOnes);
+  const std::uint64_t backslash = (against_backslash - kOnes) & ~against_backslash;
+  return (control | beyond | backslash) & kTops;
+}
+
+bool is_plain(std::string_view text) {
+  std::uint64_t special = 0;
+  std::uint64_t word = 0;
+  for (; text.size() >= sizeof(word); text.remove_prefix(sizeof(word))) {
+    std::memcpy(&word, text.data(), sizeof(word));
+    special |= special_bytes(word);
+  }
+  word = 0x2020202020202020;
+  for (const char c : text) word = word << 8 | static_cast<unsigned char>(c);
+  return (special | special_bytes(word)) == 0;
+}
+
 }  // namespace
 
-void PlainJson::skip_space() {
-  while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
-}
-
-bool PlainJson::accept(char c) {
-  skip_space();
-  if (at_ == end_ || *at_ != c) return false;
-  ++at_;
-  return true;
-}
-
 std::optional<std::string_view> PlainJson::string() {
-  if (!accept('"')) return std::nullopt;
-  const char* begin = at_;
-  while (at_ != end_ && *at_ != '"') {
-    const auto byte = static_cast<unsigned char>(*at_);
-    if (byte < 0x20 || byte >= 0x7F || byte == '\\') return std::nullopt;
-    ++at_;
-  }
-  if (at_ == end_) return std::nullopt;
-  return std::string_view(begin, static_cast<std::size_t>(at_++ - begin));
+  if (!accept('"') || at_ == end_) return std::nullopt;
+  const auto left = static_cast<std::size_t>(end_ - at_);
+  const char* quote = static_cast<const char*>(std::memchr(at_, '"', left));
+  if (quote == nullptr) return std::nullopt;
+  const std::string_view contents(at_, static_cast<std::size_t>(quote - at_));
+  if (!is_plain(contents)) return std::nullopt;
+  at_ = quote + 1;
+  return contents;
 }
 
 std::optional<std::uint64_t> PlainJson::number() {
@@ -65,11 +77,6 @@ bool PlainJson::skip_value(int depth) {
     if (!accept(':') || !skip_value(depth - 1)) return false;
   } while (accept(','));
   return accept('}');
-}
-
-bool PlainJson::at_end() {
-  skip_space();
-  return at_ == end_;
 }
 
 }  // namespace pellucid::checkpoint

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "checkpoint/shape.h"
 #include "tensor/dtype.h"
 
 namespace pellucid::checkpoint {
@@ -29,25 +31,26 @@ namespace pellucid::checkpoint {
 /// Limits of a header; the reference implementation has the same first one.
 inline constexpr std::uint64_t kHeaderBytesMax = 100'000'000;
 inline constexpr std::size_t kTensorNameBytesMax = 1024;
-inline constexpr std::size_t kTensorRankMax = 8;
 inline constexpr std::size_t kMetadataEntriesMax = 10'000;
 
 struct HeaderTensor {
-  std::string name;
+  std::string_view name;  ///< into the file, or into Header::decoded_names
   tensor::DType dtype = tensor::DType::kU8;
-  std::vector<std::uint64_t> shape;  ///< empty for a scalar
-  std::uint64_t begin = 0;           ///< byte offsets in the data, checked: begin <= end <= size
+  Shape shape;
+  std::uint64_t begin = 0;  ///< byte offsets in the data, checked: begin <= end <= size
   std::uint64_t end = 0;
 };
 
 struct Header {
   std::vector<HeaderTensor> tensors;  ///< in the order of their data
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::uint64_t data_begin = 0;  ///< offset of the data in the file
+  std::vector<std::unique_ptr<std::string>> decoded_names;  ///< those that were escaped
+  std::uint64_t data_begin = 0;                             ///< offset of the data in the file
 };
 
 /// Parses and checks the header of a whole file in memory. `source` (the file name) goes into
-/// errors. Pure: no I/O, no allocation beyond a small multiple of the header.
+/// errors. Pure: no I/O, no allocation beyond a small multiple of the header. The file must outlive
+/// the names in the result.
 [[nodiscard]] Expected<Header> parse_header(std::span<const std::byte> file,
                                             std::string_view source);
 

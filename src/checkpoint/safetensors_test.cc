@@ -35,12 +35,13 @@ TEST(SafetensorsHeader, ReadsTensorsInTheOrderOfTheirData) {
   const std::string header = R"({"__metadata__":{"format":"pt"},"b":)" +
                              entry("F32", "[]", "[6,10]") + R"(,"a":)" +
                              entry("BF16", "[1,3]", "[0,6]") + "}  ";
-  const auto parsed = parse(file_of(header, 10));
+  const std::string file = file_of(header, 10);
+  const auto parsed = parse(file);
   ASSERT_TRUE(parsed) << parsed.error().to_string();
   ASSERT_EQ(parsed->tensors.size(), 2U);
   EXPECT_EQ(parsed->tensors[0].name, "a");
   EXPECT_EQ(parsed->tensors[0].dtype, tensor::DType::kBf16);
-  EXPECT_EQ(parsed->tensors[0].shape, (std::vector<std::uint64_t>{1, 3}));
+  EXPECT_EQ(parsed->tensors[0].shape, (Shape{1, 3}));
   EXPECT_EQ(parsed->tensors[1].name, "b");
   EXPECT_TRUE(parsed->tensors[1].shape.empty());
   EXPECT_EQ(parsed->tensors[1].begin, 6U);
@@ -53,9 +54,11 @@ TEST(SafetensorsHeader, TheStrictPathReadsWhatThePlainPathReads) {
   const std::string tensors = R"("a":)" + entry("BF16", "[2,3]", "[1,13]") + R"( , "c":)" +
                               entry("U8", "[1]", "[0,1]") + R"(,"d":)" +
                               entry("I64", "[1]", "[13,21]");
-  const auto plain = parse(file_of("{" + tensors + "}", 21));
+  const std::string plain_file = file_of("{" + tensors + "}", 21);
+  const auto plain = parse(plain_file);
   // An escape anywhere sends the whole header to the strict parser.
-  const auto strict = parse(file_of(R"({"__metadata__":{"\u0061":"b"},)" + tensors + "}", 21));
+  const std::string strict_file = file_of(R"({"__metadata__":{"\u0061":"b"},)" + tensors + "}", 21);
+  const auto strict = parse(strict_file);
   ASSERT_TRUE(plain) << plain.error().to_string();
   ASSERT_TRUE(strict) << strict.error().to_string();
   ASSERT_EQ(plain->tensors.size(), strict->tensors.size());

@@ -30,7 +30,9 @@ std::string rewritten(const std::string& file, const TemporaryDirectory& directo
   const auto data = bytes_of(file).subspan(header->data_begin);
   std::vector<TensorData> tensors;
   for (const HeaderTensor& t : header->tensors) {
-    tensors.push_back({.spec = {.name = t.name, .dtype = t.dtype, .shape = t.shape},
+    tensors.push_back({.spec = {.name = std::string(t.name),
+                                .dtype = t.dtype,
+                                .shape = {t.shape.begin(), t.shape.end()}},
                        .bytes = data.subspan(t.begin, t.end - t.begin)});
   }
   const auto path = directory.path() / "again.safetensors";

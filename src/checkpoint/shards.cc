@@ -1,8 +1,13 @@
 #include "checkpoint/shards.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <thread>
 #include <unordered_set>
 
+#include "base/thread_pool.h"
 #include "base/utf8.h"
 #include "checkpoint/index.h"
 #include "checkpoint/safetensors.h"
@@ -11,6 +16,8 @@ namespace pellucid::checkpoint {
 namespace {
 
 constexpr std::string_view kSingle = "model.safetensors";
+constexpr std::uint32_t kUnread = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t kThreadsMax = 8;
 constexpr std::size_t kListed = 10;  ///< names listed in one error
 
 void add_error(ProblemLog& log, Error error, std::string tensor = {}) {
@@ -36,6 +43,38 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
+struct IndexFile {
+  MappedFile file;
+  Index index;
+};
+
+Expected<IndexFile> read_index_file(const Directory& directory) {
+  PELLUCID_TRY(MappedFile file, MappedFile::open(directory, kIndexName));
+  const auto bytes = file.bytes();
+  if (bytes.size() > kIndexBytesMax) {
+    return fail({.kind = ErrorKind::kLimit,
+                 .rule = "file_size",
+                 .object = "file",
+                 .found = std::to_string(bytes.size()) + " bytes",
+                 .expected = "at most " + std::to_string(kIndexBytesMax),
+                 .source = std::string(kIndexName)});
+  }
+  PELLUCID_TRY(Index index,
+               parse_index({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  return IndexFile{std::move(file), std::move(index)};
+}
+
+struct WeightFile {
+  MappedFile file;
+  Header header;
+};
+
+Expected<WeightFile> read_weight_file(const Directory& directory, const std::string& name) {
+  PELLUCID_TRY(MappedFile file, MappedFile::open(directory, name));
+  PELLUCID_TRY(Header header, parse_header(file.bytes(), name));
+  return WeightFile{std::move(file), std::move(header)};
+}
+
 /// One reading of a directory: list, choose the files, map them, compare with the index.
 class ShardReader {
  public:
@@ -43,11 +82,14 @@ class ShardReader {
 
   Shards read() {
     list_directory();
+    has_index_ = directory_.contains(kIndexName);
+    if (has_index_) read_listed_files();
     if (!choose_files()) {
       out_.incomplete = true;
       return std::move(out_);
     }
-    for (const std::string& name : index_.shards) read_shard(name);
+    out_.tensors.reserve(index_.tensors.size());
+    for (std::uint32_t id = 0; id < index_.shards.size(); ++id) read_shard(id);
     report_missing();
     build_lookup();
     if (has_index_) compare_with_index();
@@ -67,10 +109,26 @@ class ShardReader {
     }
   }
 
+  /// The index and all the listed weight files at once: most often the index names just these, and
+  /// its 22 MB take as long to parse as 40 MB of headers.
+  void read_listed_files() {
+    const auto files = std::ssize(safetensors_);
+    listed_.resize(safetensors_.size());
+    const auto cpus = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+    ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(cpus, 1, kThreadsMax)));
+    pool.parallel_for(1 + files, [&](std::int64_t i) {
+      if (i == 0) {
+        index_file_ = read_index_file(directory_);
+        return;
+      }
+      const auto at = static_cast<std::size_t>(i - 1);
+      listed_[at] = read_weight_file(directory_, safetensors_[at]);
+    });
+  }
+
   bool choose_files() {
-    has_index_ = directory_.contains(kIndexName);
     const bool has_single = directory_.contains(kSingle);
-    if (has_index_) return read_index(has_single);
+    if (has_index_) return use_index(has_single);
     if (has_single) {
       index_.shards = {std::string(kSingle)};
       return true;
@@ -79,18 +137,12 @@ class ShardReader {
     return false;
   }
 
-  bool read_index(bool has_single) {
-    auto text = directory_.read(kIndexName, kIndexBytesMax);
-    if (!text) {
-      add_error(log_, std::move(text).error());
+  bool use_index(bool has_single) {
+    if (!*index_file_) {
+      add_error(log_, std::move(*index_file_).error());
       return false;
     }
-    auto index = parse_index(*text);
-    if (!index) {
-      add_error(log_, std::move(index).error());
-      return false;
-    }
-    index_ = *std::move(index);
+    index_ = std::move((*index_file_)->index);
     const auto& shards = index_.shards;
     if (has_single && std::find(shards.begin(), shards.end(), kSingle) == shards.end()) {
       add_error(log_, {.rule = "two_weight_sets",
@@ -123,39 +175,45 @@ class ShardReader {
     return error;
   }
 
-  void read_shard(const std::string& name) {
-    auto file = MappedFile::open(directory_, name);
-    if (!file) {
+  /// The file of that name: read already, or now (one in a folder of its own is not listed).
+  Expected<WeightFile> take(const std::string& name) {
+    const auto at = std::lower_bound(safetensors_.begin(), safetensors_.end(), name);
+    if (at == safetensors_.end() || *at != name || listed_.empty()) {
+      return read_weight_file(directory_, name);
+    }
+    return *std::move(listed_[static_cast<std::size_t>(at - safetensors_.begin())]);
+  }
+
+  void read_shard(std::uint32_t id) {
+    const std::string& name = index_.shards[id];
+    file_of_.push_back(kUnread);
+    auto read = take(name);
+    if (!read) {
       out_.incomplete = true;
-      if (file.error().rule == "file_missing") {
+      if (read.error().rule == "file_missing") {
         missing_.push_back(name);
         return;
       }
-      Error error = std::move(file).error();
+      Error error = std::move(read).error();
       if (error.rule == "file_kind") error.rule = "shard_path";
-      add_error(log_, std::move(error));
-      return;
-    }
-    auto header = parse_header(file->bytes(), name);
-    if (!header) {
-      out_.incomplete = true;
-      Error error = std::move(header).error();
       std::string tensor = error.object.starts_with("tensor ") ? error.object.substr(7) : "";
       add_error(log_, std::move(error), std::move(tensor));
       return;
     }
+    auto& [file, header] = *read;
     const auto shard = static_cast<std::uint32_t>(out_.files.size());
-    const auto data = file->bytes().subspan(static_cast<std::size_t>(header->data_begin));
-    for (HeaderTensor& t : header->tensors) {
-      out_.tensors.push_back({.name = std::move(t.name),
+    const auto data = file.bytes().subspan(static_cast<std::size_t>(header.data_begin));
+    for (const HeaderTensor& t : header.tensors) {
+      out_.tensors.push_back({.name = t.name,
                               .dtype = t.dtype,
-                              .shape = std::move(t.shape),
+                              .shape = t.shape,
                               .bytes = data.subspan(static_cast<std::size_t>(t.begin),
                                                     static_cast<std::size_t>(t.end - t.begin)),
                               .shard = shard});
     }
-    read_names_.insert(name);
-    out_.files.push_back(*std::move(file));
+    std::ranges::move(header.decoded_names, std::back_inserter(out_.decoded_names));
+    file_of_[id] = shard;
+    out_.files.push_back(std::move(file));
   }
 
   void report_missing() {
@@ -170,30 +228,29 @@ class ShardReader {
   }
 
   void build_lookup() {
-    out_.by_name.reserve(out_.tensors.size());
-    for (std::uint32_t i = 0; i < out_.tensors.size(); ++i) {
-      const TensorInfo& tensor = out_.tensors[i];
-      const auto [it, is_new] = out_.by_name.try_emplace(tensor.name, i);
-      if (is_new) continue;
-      const TensorInfo& other = out_.tensors[it->second];
+    std::vector<const TensorInfo*> repeated;
+    out_.table = TensorTable(out_.tensors, repeated);
+    for (const TensorInfo* tensor : repeated) {
+      const TensorInfo& other = *out_.find(tensor->name);
       add_error(log_,
                 {.rule = "duplicate_tensor",
-                 .object = "tensor " + utf8::escape_for_display(tensor.name),
+                 .object = "tensor " + utf8::escape_for_display(tensor->name),
                  .found = "in " + out_.files[other.shard].name() + " and in " +
-                          out_.files[tensor.shard].name(),
+                          out_.files[tensor->shard].name(),
                  .expected = "one shard",
-                 .source = out_.files[tensor.shard].name()},
-                tensor.name);
+                 .source = out_.files[tensor->shard].name()},
+                std::string(tensor->name));
     }
   }
 
   void compare_with_index() {
     std::size_t indexed_and_found = 0;
+    TensorTable::Reader reader(out_.table);
     for (const auto& [name, shard_id] : index_.tensors) {
       const std::string& shard = index_.shards[shard_id];
-      const TensorInfo* tensor = out_.find(name);
+      const TensorInfo* tensor = reader.find(name);
       if (tensor == nullptr) {
-        if (!read_names_.contains(shard)) continue;
+        if (file_of_[shard_id] == kUnread) continue;
         add_error(log_,
                   {.kind = ErrorKind::kNotFound,
                    .rule = "tensor_absent",
@@ -201,31 +258,30 @@ class ShardReader {
                    .found = "not in its shard",
                    .expected = "in " + shard + " as the index says",
                    .source = shard},
-                  name);
+                  std::string(name));
         continue;
       }
       ++indexed_and_found;
+      if (tensor->shard == file_of_[shard_id]) continue;
       const std::string& actual = out_.files[tensor->shard].name();
-      if (actual == shard) continue;
       add_error(log_,
                 {.rule = "tensor_shard",
                  .object = "tensor " + utf8::escape_for_display(name),
                  .found = "in " + actual,
                  .expected = "in " + shard + " as the index says",
                  .source = std::string(kIndexName)},
-                name);
+                std::string(name));
     }
-    if (indexed_and_found < out_.by_name.size()) report_unindexed();
+    if (indexed_and_found < out_.table.size()) report_unindexed();
   }
 
   void report_unindexed() {
-    std::unordered_map<std::string_view, std::uint32_t> indexed;
-    indexed.reserve(index_.tensors.size());
-    for (const auto& [name, shard] : index_.tensors) indexed.emplace(name, shard);
+    std::unordered_set<std::string_view> indexed;
+    for (const auto& [name, shard] : index_.tensors) indexed.insert(name);
     for (const TensorInfo& tensor : out_.tensors) {
       if (indexed.contains(tensor.name)) continue;
       log_.add({.severity = Severity::kWarning,
-                .tensor = tensor.name,
+                .tensor = std::string(tensor.name),
                 .error = {.rule = "tensor_unindexed",
                           .object = "tensor " + utf8::escape_for_display(tensor.name),
                           .found = "in the shard, not in the index",
@@ -241,15 +297,12 @@ class ShardReader {
   bool has_index_ = false;
   std::vector<std::string> safetensors_;
   std::vector<std::string> missing_;
-  std::unordered_set<std::string> read_names_;
+  std::vector<std::uint32_t> file_of_;  ///< of each shard of the index: index into out_.files
+  std::optional<Expected<IndexFile>> index_file_;            ///< holds the names of index_
+  std::vector<std::optional<Expected<WeightFile>>> listed_;  ///< those of safetensors_
 };
 
 }  // namespace
-
-const TensorInfo* Shards::find(std::string_view name) const {
-  const auto it = by_name.find(name);
-  return it == by_name.end() ? nullptr : &tensors[it->second];
-}
 
 Shards read_shards(const Directory& directory, ProblemLog& log) {
   return ShardReader(directory, log).read();

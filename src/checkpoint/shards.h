@@ -10,11 +10,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/modules.h"
 #include "checkpoint/problem.h"
 
 namespace pellucid::checkpoint {
@@ -22,12 +22,14 @@ namespace pellucid::checkpoint {
 struct Shards {
   std::vector<MappedFile> files;
   std::vector<TensorInfo> tensors;  ///< of all shards, each shard in the order of its data
-  std::unordered_map<std::string_view, std::uint32_t> by_name;  ///< index into tensors
+  TensorTable table;
+  std::vector<std::unique_ptr<std::string>>
+      decoded_names;                       ///< that the headers do not hold as such
   std::vector<std::string> ignored_files;  ///< of the directory: code, other weight formats
   /// Some shard is missing or unreadable: an absent tensor is then no finding of its own.
   bool incomplete = false;
 
-  [[nodiscard]] const TensorInfo* find(std::string_view name) const;
+  [[nodiscard]] const TensorInfo* find(std::string_view name) const { return table.find(name); }
 };
 
 /// Maps the weight files below `directory` and reads their headers.

@@ -55,7 +55,7 @@ class Verifier {
     }
     for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
       const std::string wk = layer_prefix(config_, i) + "self_attn.indexer.wk";
-      const bool there = config_.has_indexer() && loaded_.modules.find(wk) != nullptr;
+      const bool there = config_.has_indexer() && loaded_.shards.table.find_module(wk) != nullptr;
       // Absence proves nothing when a shard is missing: then the schedule counts.
       const bool scheduled = config_.layer_has_indexer[static_cast<std::size_t>(i)];
       facts.has_indexer.push_back(there || (loaded_.shards.incomplete && scheduled));
@@ -93,7 +93,7 @@ class Verifier {
       if (!fused) continue;
       fused_experts_ = true;
       consumed_[index_of(tensor)] = true;
-      loaded_.log.add({.tensor = tensor.name,
+      loaded_.log.add({.tensor = std::string(tensor.name),
                        .error = {.kind = ErrorKind::kUnsupported,
                                  .rule = "fused_experts",
                                  .object = "tensor " + utf8::escape_for_display(tensor.name),
@@ -105,7 +105,7 @@ class Verifier {
   }
 
   void check_linear(std::uint32_t index, const ExpectedTensor& expected) {
-    const Module* module = loaded_.modules.find(expected.name);
+    const Module* module = loaded_.shards.table.find_module(expected.name);
     if (module == nullptr) {
       report_missing(expected, expected.name + ".weight");
       return;
@@ -133,14 +133,14 @@ class Verifier {
     }
     consumed_[index_of(*tensor)] = true;
     const std::string object = "tensor " + utf8::escape_for_display(tensor->name);
-    if (tensor->shape != std::vector<std::uint64_t>{static_cast<std::uint64_t>(expected.rows)}) {
+    if (tensor->shape != Shape{static_cast<std::uint64_t>(expected.rows)}) {
       log(expected,
           {.rule = "tensor_shape",
            .object = object,
            .found = shape_text(tensor->shape),
            .expected = "[" + std::to_string(expected.rows) + "] by the config",
            .source = file_of(*tensor)},
-          tensor->name);
+          std::string(tensor->name));
       return;
     }
     if (tensor->dtype == DType::kBf16 || tensor->dtype == DType::kF32 ||
@@ -153,7 +153,7 @@ class Verifier {
          .found = std::string(tensor::name(tensor->dtype)),
          .expected = "BF16, F32 or F16",
          .source = file_of(*tensor)},
-        tensor->name);
+        std::string(tensor->name));
   }
 
   void report_missing(const ExpectedTensor& expected, const std::string& tensor) {
@@ -202,7 +202,7 @@ class Verifier {
       if (schedule_differs_ && is_indexer_tensor(tensors[i].name)) continue;
       const bool mtp = is_mtp_tensor(tensors[i].name);
       loaded_.log.add({.severity = mtp ? Severity::kWarning : Severity::kError,
-                       .tensor = tensors[i].name,
+                       .tensor = std::string(tensors[i].name),
                        .error = {.rule = mtp ? "mtp_tensor" : "unconsumed_tensor",
                                  .object = "tensor " + utf8::escape_for_display(tensors[i].name),
                                  .found = "a tensor that a " + config_.model_type +
@@ -243,7 +243,7 @@ std::string weight_tensor(const Loaded& loaded, const CheckedWeight& weight) {
   const Module& module = *weight.module;
   const TensorInfo* codes = module.part(Part::kWeight);
   if (codes == nullptr) codes = module.part(Part::kWeightPacked);
-  return codes == nullptr ? loaded.expected[weight.expected].name : codes->name;
+  return codes == nullptr ? loaded.expected[weight.expected].name : std::string(codes->name);
 }
 
 /// Each claim against the formats that were found, each difference once, with the first tensor.
@@ -278,7 +278,7 @@ void check_int4_group(Loaded& loaded, const QuantClaim& claim) {
     const TensorInfo& scales = *weight.module->part(Part::kWeightScale);
     const auto group = expected.cols / static_cast<std::int64_t>(scales.shape[1]);
     if (group == *claim.int4_group_size) continue;
-    Problem problem = claim_problem(Severity::kError, claim, scales.name,
+    Problem problem = claim_problem(Severity::kError, claim, std::string(scales.name),
                                     "groups of " + std::to_string(group) + " columns");
     problem.error.rule = "group_size_claim";
     problem.error.expected = "groups of " + std::to_string(*claim.int4_group_size);
