@@ -1,13 +1,14 @@
 #include "checkpoint/shards.h"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <thread>
 #include <unordered_set>
 
-#include "base/thread_pool.h"
 #include "base/utf8.h"
 #include "checkpoint/index.h"
 #include "checkpoint/safetensors.h"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::string_view kSingle = "model.safetensors";
 constexpr std::uint32_t kUnread = std::numeric_limits<std::uint32_t>::max();
-constexpr std::int64_t kThreadsMax = 8;
+constexpr std::size_t kThreadsMax = 8;
 constexpr std::size_t kListed = 10;  ///< names listed in one error
 
 void add_error(ProblemLog& log, Error error, std::string tensor = {}) {
@@ -112,18 +113,26 @@ class ShardReader {
   /// The index and all the listed weight files at once: most often the index names just these, and
   /// its 22 MB take as long to parse as 40 MB of headers.
   void read_listed_files() {
-    const auto files = std::ssize(safetensors_);
+    const std::size_t count = 1 + safetensors_.size();
     listed_.resize(safetensors_.size());
-    const auto cpus = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-    ThreadPool pool(static_cast<int>(std::clamp<std::int64_t>(cpus, 1, kThreadsMax)));
-    pool.parallel_for(1 + files, [&](std::int64_t i) {
-      if (i == 0) {
-        index_file_ = read_index_file(directory_);
-        return;
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < count; i = next++) {
+        if (i == 0) {
+          index_file_ = read_index_file(directory_);
+        } else {
+          listed_[i - 1] = read_weight_file(directory_, safetensors_[i - 1]);
+        }
       }
-      const auto at = static_cast<std::size_t>(i - 1);
-      listed_[at] = read_weight_file(directory_, safetensors_[at]);
-    });
+    };
+    // Without a launch policy: where the system grants no thread, get() finds nothing left to do.
+    std::vector<std::future<void>> helpers;
+    const std::size_t cpus = std::thread::hardware_concurrency();
+    for (std::size_t i = 1; i < std::min({cpus, kThreadsMax, count}); ++i) {
+      helpers.push_back(std::async(work));
+    }
+    work();
+    for (std::future<void>& helper : helpers) helper.get();
   }
 
   bool choose_files() {
