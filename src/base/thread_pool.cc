@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -61,6 +62,16 @@ struct ThreadPool::State {
   std::mutex mutex;
   std::condition_variable wake;
   std::atomic<int> parked{0};
+
+  /// Also runs when a thread could not be started: those that were end before the error leaves.
+  ~State() {
+    {
+      const std::lock_guard lock(mutex);
+      stop.store(true);
+      wake.notify_all();
+    }
+    for (std::thread& worker : workers) worker.join();
+  }
 
   static std::uint64_t section(std::uint64_t gate_value) { return gate_value >> kSectionShift; }
 
@@ -136,14 +147,21 @@ ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()
   if (pin) pin_to_allowed_cpu(pthread_self(), 0);
 }
 
-ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stop.store(true);
-    state_->wake.notify_all();
+Expected<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads, bool pin) {
+  try {
+    return std::make_unique<ThreadPool>(threads, pin);
+  } catch (const std::system_error& error) {
+    return fail({.kind = ErrorKind::kLimit,
+                 .rule = "threads",
+                 .object = std::to_string(threads) + " threads",
+                 .found = error.code().message(),
+                 .expected = "threads that the system grants",
+                 .source = "engine.threads",
+                 .fix = "lower --threads, or raise the limits of processes and memory"});
   }
-  for (std::thread& worker : state_->workers) worker.join();
 }
+
+ThreadPool::~ThreadPool() = default;
 
 int ThreadPool::threads() const {
   return static_cast<int>(state_->workers.size()) + 1;

@@ -8,12 +8,16 @@
 #include <memory>
 #include <type_traits>
 
+#include "base/error.h"
+
 namespace pellucid {
 
 class ThreadPool {
  public:
   /// `threads` >= 1 counts the caller. `pin` binds thread i to the i-th CPU this process may use.
   explicit ThreadPool(int threads, bool pin = false);
+  /// The same where `threads` comes from a user: the system may refuse that many ("threads").
+  [[nodiscard]] static Expected<std::unique_ptr<ThreadPool>> create(int threads, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -16,6 +16,14 @@ double per_second(std::int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
+constexpr std::string_view kThink = "<think>";
+constexpr std::string_view kThinkEnd = "</think>";
+
+bool ends_in_reasoning(const TextSide& text, std::span<const std::int32_t> prompt) {
+  if (!text.tokenizer || prompt.empty()) return false;
+  return text.tokenizer->id_of(kThink) == prompt.back();
+}
+
 /// Streams the text of tokens; ids when there is no tokenizer.
 class Printer {
  public:
@@ -33,19 +41,32 @@ class Printer {
     return {};
   }
 
-  std::string finish() {
+  /// Ends the line, unless nothing was shown and an error follows.
+  std::string finish(bool failed) {
     if (detokenizer_) emit(detokenizer_->finish());
+    if (shown_ || !failed) show("\n");
     return std::move(text_);
   }
+
+  /// The prompt ended inside the reasoning: what comes first is not the answer.
+  void begin_reasoning() { show(kThink); }
 
  private:
   void emit(std::string_view piece) {
     text_ += piece;
-    if (stream_ && !piece.empty()) write_out(escape_ ? terminal_safe(piece) : std::string(piece));
+    show(escape_ ? terminal_safe(piece) : std::string(piece));
+    if (piece.ends_with(kThinkEnd)) show("\n");
+  }
+
+  void show(std::string_view text) {
+    if (!stream_ || text.empty()) return;
+    shown_ = true;
+    write_out(text);
   }
 
   bool stream_;
   bool escape_;
+  bool shown_ = false;
   std::optional<tokenizer::Detokenizer> detokenizer_;
   std::string text_;
 };
@@ -123,6 +144,7 @@ Expected<Answer> answer(engine::Engine& engine, engine::Sequence& sequence, cons
   Printer printer(text, request.stream);
   std::optional<Error> print_error;
   const auto on_token = [&](const sampler::Sample& sample) {
+    if (out.records.empty() && ends_in_reasoning(text, request.prompt)) printer.begin_reasoning();
     out.records.push_back(
         {sample.token, sample.logprob, {sample.top_logprobs.begin(), sample.top_logprobs.end()}});
     if (auto pushed = printer.push(sample.token); !pushed) {
@@ -137,7 +159,7 @@ Expected<Answer> answer(engine::Engine& engine, engine::Sequence& sequence, cons
                                                  .max_tokens = request.max_tokens,
                                                  .cancel = &interrupt.flag()};
   auto result = engine::generate(engine, sequence, generate_request, on_token);
-  out.text = printer.finish();
+  out.text = printer.finish(print_error.has_value() || !result.has_value());
   if (print_error) return fail(*std::move(print_error));
   if (!result) return fail(std::move(result).error());
   out.finish_reason = result->finish_reason;
@@ -147,11 +169,12 @@ Expected<Answer> answer(engine::Engine& engine, engine::Sequence& sequence, cons
 
 void print_timings(const Answer& answer, const engine::Engine& engine) {
   const engine::GenerateTimings& t = answer.timings;
-  fmt::print(stderr,
-             "prefill {} tokens, {:.0f} tokens/s; decode {} tokens, {:.0f} tokens/s; "
-             "{} kernels, {} threads\n",
-             t.prompt_tokens, per_second(t.prompt_tokens, t.prefill_seconds), t.decode_steps,
-             per_second(t.decode_steps, t.decode_seconds), engine.ops_name(), engine.threads());
+  write_err(fmt::format(
+      "{}; prefill {} tokens, {:.0f} tokens/s; decode {} tokens, {:.0f} tokens/s; "
+      "{} kernels, {} threads\n",
+      engine::finish_reason_name(answer.finish_reason), t.prompt_tokens,
+      per_second(t.prompt_tokens, t.prefill_seconds), t.decode_steps,
+      per_second(t.decode_steps, t.decode_seconds), engine.ops_name(), engine.threads()));
 }
 
 json::Value answer_to_json(const Answer& answer, const TextSide& text,

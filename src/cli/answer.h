@@ -59,12 +59,14 @@ struct AnswerRequest {
   bool stream = true;  ///< write the text to stdout as it comes
 };
 
-/// Generates one answer on `sequence`. Streams text, or ids when there is no tokenizer.
+/// Generates one answer on `sequence`. Streams text, or ids when there is no tokenizer, and ends
+/// the line. Streamed reasoning begins with the "<think>" that the prompt ended with and ends its
+/// line.
 [[nodiscard]] Expected<Answer> answer(engine::Engine& engine, engine::Sequence& sequence,
                                       const TextSide& text, const AnswerRequest& request,
                                       InterruptGuard& interrupt);
 
-/// "prefill 13 tokens, 1234 tokens/s; decode ...", to stderr.
+/// "stop; prefill 13 tokens, 1234 tokens/s; decode ...", to stderr.
 void print_timings(const Answer& answer, const engine::Engine& engine);
 
 /// The object of --json.
@@ -74,6 +76,7 @@ void print_timings(const Answer& answer, const engine::Engine& engine);
 
 /// A chat on the terminal until end of input or /exit.
 [[nodiscard]] Expected<int> chat(const config::Settings& settings, const TextSide& text,
-                                 engine::Engine& engine, const sampler::SamplingParams& sampling);
+                                 engine::Engine& engine, const sampler::SamplingParams& sampling,
+                                 bool show_timings);
 
 }  // namespace pellucid::cli

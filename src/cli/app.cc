@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
+#include <new>
 
 #include "cli/cli.h"
 #include "cli/terminal.h"
@@ -28,7 +29,7 @@ CLI::App* add_run(CLI::App& app, RunFlags& f) {
   run->add_flag("--raw", f.raw, "no chat template: continue the prompt as it is");
   add_optional(run, "--tokens", f.tokens, "the prompt as ids, 1,2,3; needs no tokenizer");
   run->add_flag("--json", f.json, "one JSON object instead of text");
-  run->add_flag("--quiet", f.quiet, "no line about the settings on stderr");
+  run->add_flag("--quiet", f.quiet, "nothing on stderr but errors");
   add_settings_flags(*run, f.settings);
   run->footer(
       "Examples:\n"
@@ -183,16 +184,43 @@ Error unknown_argument(const CLI::App& app) {
           .fix = config::did_you_mean(first.substr(0, first.find('=')), names)};
 }
 
-int report(const Expected<int>& status) {
-  if (status) return *status;
-  const Error& error = status.error();
-  fmt::print(stderr, "pellucid: error: {}\n", terminal_safe(error.to_string()));
+/// A message longer than this is cut: it may quote a hostile value.
+constexpr std::size_t kMessageBytesMax = 2000;
+
+int report_error(const Error& error) {
+  std::string text = terminal_safe(error.to_string());
+  if (text.size() > kMessageBytesMax) text = text.substr(0, kMessageBytesMax) + "...";
+  write_err("pellucid: error: " + text + "\n");
   return error.kind == ErrorKind::kNumeric ? kNumericFault : kUnusable;
 }
 
-}  // namespace
+int report(const Expected<int>& status) {
+  if (!status) return report_error(status.error());
+  if (!output_lost()) return *status;
+  return report_error({.kind = ErrorKind::kIo,
+                       .rule = "output_lost",
+                       .object = "standard output",
+                       .found = "a write that failed",
+                       .expected = "room for the answer"});
+}
 
-int run_cli(int argc, const char* const* argv) {
+/// The first word when it is no verb: CLI11 would only say that a verb is missing.
+std::optional<Error> unknown_verb(const CLI::App& app, int argc, const char* const* argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first.empty() || first.starts_with('-')) return std::nullopt;
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+  if (std::ranges::find(verbs, first) != verbs.end()) return std::nullopt;
+  const std::vector<std::string_view> names(verbs.begin(), verbs.end());
+  return Error{.kind = ErrorKind::kNotFound,
+               .rule = "unknown_verb",
+               .object = first,
+               .expected = "a verb of pellucid --help",
+               .source = "command line",
+               .fix = config::did_you_mean(first, names)};
+}
+
+int run_verb(int argc, const char* const* argv) {
   CLI::App app("pellucid: an LLM inference engine that is never a black box", "pellucid");
   app.set_version_flag("--version", "pellucid " PELLUCID_VERSION);
   app.require_subcommand(1);
@@ -206,6 +234,7 @@ int run_cli(int argc, const char* const* argv) {
   const CLI::App* tokenize = add_tokenize(app, tokenize_flags);
   const CLI::App* logs = add_logs(app, logs_flags);
   add_inspect(app, inspect_flags);
+  if (const auto unknown = unknown_verb(app, argc, argv)) return report_error(*unknown);
   try {
     app.parse(parser_arguments(argc, argv, explain_flags.peer_flags));
   } catch (const CLI::ExtrasError&) {
@@ -220,6 +249,20 @@ int run_cli(int argc, const char* const* argv) {
   if (logs->parsed()) return report(logs_command(logs_flags));
   if (tokenize->parsed()) return report(tokenize_command(tokenize_flags));
   return report(inspect_command(inspect_flags));
+}
+
+}  // namespace
+
+int run_cli(int argc, const char* const* argv) {
+  try {
+    return run_verb(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return report_error({.kind = ErrorKind::kLimit,
+                         .rule = "out_of_memory",
+                         .object = "memory",
+                         .found = "an allocation that the system refused",
+                         .expected = "more memory, or a higher limit (ulimit -v)"});
+  }
 }
 
 }  // namespace pellucid::cli

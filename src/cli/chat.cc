@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <stdio.h>
 
 #include <algorithm>
@@ -53,12 +52,14 @@ json::Value assistant_message(const std::string& text) {
 class Conversation {
  public:
   Conversation(const config::Settings& settings, const TextSide& text, engine::Engine& engine,
-               const sampler::SamplingParams& sampling, engine::Sequence sequence)
+               const sampler::SamplingParams& sampling, engine::Sequence sequence,
+               bool show_timings)
       : settings_(settings),
         text_(text),
         engine_(engine),
         sampling_(sampling),
-        sequence_(std::move(sequence)) {
+        sequence_(std::move(sequence)),
+        show_timings_(show_timings) {
     clear();
   }
 
@@ -80,11 +81,9 @@ class Conversation {
     const AnswerRequest request{.prompt = std::span(ids).subspan(static_cast<std::size_t>(kept)),
                                 .sampling = sampling_,
                                 .max_tokens = settings_.sampling.max_tokens};
-    auto result = answer(engine_, sequence_, text_, request, interrupt);
-    write_out("\n");
-    if (!result) return fail(std::move(result).error());
-    print_timings(*result, engine_);
-    messages.push_back(assistant_message(result->text));
+    PELLUCID_TRY(const Answer result, answer(engine_, sequence_, text_, request, interrupt));
+    if (show_timings_) print_timings(result, engine_);
+    messages.push_back(assistant_message(result.text));
     messages_ = std::move(messages);
     return {};
   }
@@ -105,15 +104,16 @@ class Conversation {
   engine::Engine& engine_;
   const sampler::SamplingParams& sampling_;
   engine::Sequence sequence_;
+  bool show_timings_;
   json::Array messages_;
 };
 
 }  // namespace
 
 Expected<int> chat(const config::Settings& settings, const TextSide& text, engine::Engine& engine,
-                   const sampler::SamplingParams& sampling) {
+                   const sampler::SamplingParams& sampling, bool show_timings) {
   PELLUCID_TRY(engine::Sequence sequence, engine.new_sequence());
-  Conversation conversation(settings, text, engine, sampling, std::move(sequence));
+  Conversation conversation(settings, text, engine, sampling, std::move(sequence), show_timings);
   InterruptGuard interrupt;
   if (stdin_is_terminal()) write_out("/help lists the commands\n");
   std::string line;
@@ -135,7 +135,7 @@ Expected<int> chat(const config::Settings& settings, const TextSide& text, engin
       write_out("unknown command " + terminal_safe(line) + "; /help lists them\n");
     } else if (auto done = conversation.turn(line, interrupt); !done) {
       if (done.error().kind == ErrorKind::kNumeric) return fail(std::move(done).error());
-      fmt::print(stderr, "pellucid: {}\n", terminal_safe(done.error().to_string()));
+      write_err("pellucid: error: " + terminal_safe(done.error().to_string()) + "\n");
     }
     (void)interrupt.take();
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -27,7 +28,7 @@ struct RunFlags {
   std::optional<std::string> tokens;  ///< "1,2,3"
   bool raw = false;
   bool json = false;
-  bool quiet = false;  ///< no line about the settings
+  bool quiet = false;  ///< nothing on stderr but errors
   SettingsFlags settings;
 };
 
@@ -77,9 +78,11 @@ struct LogsFlags {
 [[nodiscard]] Expected<int> explain_peer_command(const ExplainFlags& flags);
 [[nodiscard]] Expected<int> logs_command(const LogsFlags& flags);
 
-/// "1,2,3" or "1 2 3" to ids; `setting` names the flag in errors.
+/// "1,2,3" to ids; `setting` names the flag in errors.
 [[nodiscard]] Expected<std::vector<std::int32_t>> parse_ids(const std::string& text,
                                                             const std::string& setting);
+/// Text to encode must be UTF-8: the rule is "text_utf8", the place the byte.
+[[nodiscard]] Expected<void> check_utf8(std::string_view text, std::string_view source);
 /// All of standard input, at most 64 MiB.
 [[nodiscard]] Expected<std::string> read_standard_input();
 

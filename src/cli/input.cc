@@ -1,6 +1,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 namespace pellucid::cli {
@@ -9,26 +10,39 @@ Expected<std::vector<std::int32_t>> parse_ids(const std::string& text, const std
   std::vector<std::int32_t> ids;
   const char* at = text.data();
   const char* const end = text.data() + text.size();
-  const auto is_separator = [](char c) { return c == ',' || c == ' ' || c == '\n'; };
-  while (at < end) {
-    if (is_separator(*at)) {
-      ++at;
-      continue;
-    }
+  while (true) {
     std::int32_t id = 0;
     const auto [next, error] = std::from_chars(at, end, id);
-    if (error != std::errc() || id < 0 || (next < end && !is_separator(*next))) {
+    const bool more = next < end && *next == ',';
+    if (error != std::errc() || id < 0 || (next < end && !more)) {
+      const auto offset = static_cast<std::size_t>(at - text.data());
       return fail(
           {.rule = "setting_value",
            .object = setting,
-           .found = "\"" + text.substr(static_cast<std::size_t>(at - text.data()), 20) + "\"",
+           .found = "\"" + text.substr(offset, 20) + "\" at character " + std::to_string(offset),
            .expected = "token ids such as 1,2,3",
            .source = "command line"});
     }
     ids.push_back(id);
-    at = next;
+    if (!more) return ids;
+    at = next + 1;
   }
-  return ids;
+}
+
+Expected<void> check_utf8(std::string_view text, std::string_view source) {
+  for (std::size_t i = 0; i < text.size();) {
+    const utf8::Decoded d = utf8::decode(text, i);
+    if (!d.valid) {
+      return fail({.rule = "text_utf8",
+                   .object = "byte " + std::to_string(i) + " of the text",
+                   .found = utf8::escape_for_display(text.substr(i, d.length)),
+                   .expected = "UTF-8",
+                   .source = std::string(source),
+                   .fix = "convert the text, for instance with iconv"});
+    }
+    i += d.length;
+  }
+  return {};
 }
 
 Expected<std::string> read_standard_input() {

@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <utility>
+
+#include "base/utf8.h"
 
 #include "cli/answer.h"
 #include "cli/cli.h"
@@ -32,9 +32,11 @@ Expected<void> check_settings(const RunFlags& flags, const config::Resolution& r
                  .expected = std::move(expected),
                  .source = resolution.effective(key).origin});
   };
-  if ((flags.raw || flags.tokens) && resolution.views().chat.system) {
-    return refuse("chat.system", "--system with --raw or --tokens",
-                  "a templated prompt: --system has no place");
+  for (const std::string_view key : {"chat.system", "chat.thinking", "chat.reasoning_effort"}) {
+    if ((flags.raw || flags.tokens) && !resolution.effective(key).typed.empty()) {
+      return refuse(key, std::string(key) + " with --raw or --tokens",
+                    "a templated prompt: this setting speaks to the template");
+    }
   }
   if (resolution.views().sampling.top_logprobs != 0 && !flags.json) {
     return refuse("sampling.top_logprobs", "--top-logprobs",
@@ -84,6 +86,7 @@ Expected<std::vector<std::int32_t>> prompt_ids(const RunFlags& flags,
   if (prompt == "-") {
     PELLUCID_TRY(prompt, read_standard_input());
   }
+  PELLUCID_TRY_VOID(check_utf8(prompt, *flags.prompt == "-" ? "-" : "prompt"));
   if (flags.raw) return raw_ids(*text.tokenizer, prompt);
   return encode_conversation(text, template_variables(settings, first_messages(settings, prompt)));
 }
@@ -101,8 +104,7 @@ Expected<int> run_once(const RunFlags& flags, const config::Settings& settings,
   PELLUCID_TRY(const Answer result, answer(engine, sequence, text, request, interrupt));
   if (flags.json) {
     write_out(json::dump(answer_to_json(result, text, prompt, sampling)) + "\n");
-  } else {
-    write_out("\n");
+  } else if (!flags.quiet) {
     print_timings(result, engine);
   }
   return result.finish_reason == engine::FinishReason::kCancelled ? kInterrupted : kOk;
@@ -116,12 +118,12 @@ Expected<int> run_command(const RunFlags& flags) {
   PELLUCID_TRY(const config::Resolution resolution, resolve_settings(flags));
   const config::Settings& settings = resolution.views();
   if (!flags.quiet) {
-    fmt::print(stderr, "{}\n", terminal_safe(config::summary_line(resolution)));
+    write_err(terminal_safe(config::summary_line(resolution)) + "\n");
   }
   PELLUCID_TRY(engine::Engine engine, load_engine(flags, settings, text));
   const sampler::SamplingParams sampling = sampling_params(settings.sampling);
   PELLUCID_TRY_VOID(sampler::validate(sampling, engine.id_limit()));
-  if (!flags.prompt && !flags.tokens) return chat(settings, text, engine, sampling);
+  if (!flags.prompt && !flags.tokens) return chat(settings, text, engine, sampling, !flags.quiet);
   return run_once(flags, settings, text, engine, sampling);
 }
 

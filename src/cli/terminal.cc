@@ -15,6 +15,8 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "the signal handler stores to it");
 
+bool lost = false;  ///< output_lost()
+
 void on_interrupt(int) {
   interrupted.store(true);
 }
@@ -60,9 +62,17 @@ std::string terminal_safe(std::string_view text) {
   return out;
 }
 
-bool write_out(std::string_view text) {
+void write_out(std::string_view text) {
   const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  return std::fflush(stdout) == 0 && whole;
+  if (std::fflush(stdout) != 0 || !whole) lost = true;
+}
+
+bool output_lost() {
+  return lost;
+}
+
+void write_err(std::string_view text) {
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 InterruptGuard::InterruptGuard() {

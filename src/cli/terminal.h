@@ -17,8 +17,12 @@ namespace pellucid::cli {
 /// bytes become visible escapes.
 [[nodiscard]] std::string terminal_safe(std::string_view text);
 
-/// Writes to stdout and flushes. False when stdout is gone.
-bool write_out(std::string_view text);
+/// Writes to stdout and flushes. What could not be written is remembered: see output_lost().
+void write_out(std::string_view text);
+/// Whether some output never reached stdout (a full disk, a closed pipe).
+[[nodiscard]] bool output_lost();
+/// Writes to stderr. Where even that fails there is nobody left to tell.
+void write_err(std::string_view text);
 
 /// While alive, Ctrl-C sets the flag instead of ending the program. One at a time.
 class InterruptGuard {

@@ -35,12 +35,19 @@ Expected<int> tokenize_command(const TokenizeFlags& flags) {
                  .expected = "one of them",
                  .source = "command line"});
   }
+  if (flags.decode && flags.plain) {
+    return fail({.rule = "setting_conflict",
+                 .object = "--decode and --plain",
+                 .expected = "--plain with a text: it says how the text is read",
+                 .source = "command line"});
+  }
   PELLUCID_TRY(const tokenizer::Tokenizer tokenizer, tokenizer::Tokenizer::load(flags.model));
   if (flags.decode) return decode(tokenizer, flags);
   std::string text = *flags.text;
   if (text == "-") {
     PELLUCID_TRY(text, read_standard_input());
   }
+  PELLUCID_TRY_VOID(check_utf8(text, *flags.text == "-" ? "-" : "text"));
   PELLUCID_TRY(const std::vector<std::int32_t> ids,
                tokenizer.encode(text, flags.plain ? tokenizer::Special::kAsText
                                                   : tokenizer::Special::kAsTokens));

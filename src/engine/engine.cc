@@ -36,18 +36,18 @@ struct Engine::State {
   checkpoint::Checkpoint checkpoint;
   EffectiveOptions options;
   model::Weights weights;
-  ThreadPool pool;
+  std::unique_ptr<ThreadPool> pool;
   kv::KvCache cache;
   std::unique_ptr<model::Model> model;
   std::vector<model::LayerCache> layer_caches;
   model::Tap* tap = nullptr;
 
   State(checkpoint::Checkpoint opened, EffectiveOptions effective, model::Weights bound,
-        kv::KvCache rows, bool pin_threads)
+        kv::KvCache rows, std::unique_ptr<ThreadPool> threads)
       : checkpoint(std::move(opened)),
         options(std::move(effective)),
         weights(std::move(bound)),
-        pool(options.threads, pin_threads),
+        pool(std::move(threads)),
         cache(std::move(rows)),
         layer_caches(weights.layers.size()) {}
 
@@ -139,11 +139,12 @@ Expected<Engine> Engine::load(const std::filesystem::path& directory, const Engi
                  if (progress) progress({.layers_done = done, .layers_total = layers});
                }));
   PELLUCID_TRY(auto cache, kv::KvCache::create(effective.kv_layout, effective.kv_budget));
+  PELLUCID_TRY(auto pool, ThreadPool::create(effective.threads, options.pin_threads));
   auto state = std::make_unique<State>(std::move(checkpoint), std::move(effective),
-                                       std::move(weights), std::move(cache), options.pin_threads);
+                                       std::move(weights), std::move(cache), std::move(pool));
   PELLUCID_TRY(state->model,
                model::Model::create(state->checkpoint.config(), state->weights,
-                                    state->options.model, *state->options.ops, state->pool));
+                                    state->options.model, *state->options.ops, *state->pool));
   if (!state->checkpoint.still_intact()) {
     return fail({.kind = ErrorKind::kIo,
                  .rule = "checkpoint_changed",

@@ -33,7 +33,7 @@ Expected<std::int64_t> token_budget(const Engine& engine, const Sequence& sequen
   if (wanted < 1) {
     return fail({.kind = ErrorKind::kInvalid,
                  .rule = "max_tokens",
-                 .object = "max_tokens",
+                 .object = "max_tokens (--max-tokens)",
                  .found = std::to_string(wanted),
                  .expected = "1 or more",
                  .source = "request",
@@ -45,8 +45,8 @@ Expected<std::int64_t> token_budget(const Engine& engine, const Sequence& sequen
                .found = std::to_string(sequence.length()) + " before, " + std::to_string(prompt) +
                         " in the prompt, " + std::to_string(wanted) + " to generate",
                .expected = "at most " + std::to_string(engine.context_max()) + " together",
-               .source = "context_max",
-               .fix = "shorten the prompt, lower max_tokens or raise context_max"});
+               .source = "engine.context",
+               .fix = "shorten the prompt, lower --max-tokens or raise --context"});
 }
 
 /// Logits after the prompt; no value when cancelled on the way.

@@ -77,9 +77,19 @@ Expected<EffectiveOptions> resolve_options(const EngineOptions& options,
            Bounded{"sequences_max", options.sequences_max, 1, kSequencesMax},
            Bounded{"kv_tokens_max", kv_tokens, 1, INT64_MAX / 2},
            Bounded{"chunk_tokens", options.chunk_tokens, 1, INT32_MAX},
-           Bounded{"id_limit", id_limit, 1, config.vocab_size},
        }) {
     PELLUCID_TRY_VOID(check_bounds(bounded));
+  }
+
+  if (id_limit < 1 || id_limit > config.vocab_size) {
+    return fail({.kind = ErrorKind::kInvalid,
+                 .rule = "vocab_mismatch",
+                 .object = "ids of the tokenizer",
+                 .found = std::to_string(id_limit) + " ids",
+                 .expected = "1 to vocab_size " + std::to_string(config.vocab_size) +
+                             " of config.json (more rows than ids are padding)",
+                 .source = "tokenizer and config.json",
+                 .fix = "use the tokenizer that came with this checkpoint"});
   }
 
   EffectiveOptions out;

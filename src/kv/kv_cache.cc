@@ -24,7 +24,7 @@ Error pool_error(std::string found, std::string expected) {
           .found = std::move(found),
           .expected = std::move(expected),
           .source = "kv_tokens_max",
-          .fix = "lower kv_tokens_max or context_max"};
+          .fix = "lower engine.kv_tokens, engine.sequences or engine.context"};
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ Expected<void> KvCache::reserve(SequenceId id, std::int64_t tokens) {
                  .found = std::to_string(tokens),
                  .expected = "at most " + std::to_string(budget_.context_max),
                  .source = "context_max",
-                 .fix = "raise context_max or shorten the prompt"});
+                 .fix = "raise engine.context or shorten the prompt"});
   }
   const std::int64_t held = static_cast<std::int64_t>(grown.pages.size());
   const std::int64_t missing = layout_.pages_for(tokens) - held;

@@ -45,10 +45,25 @@ class RunTest(Tiny):
         self.assertEqual(done.stdout.decode(), "The capital of France is Paris.\n")
         self.assertIn("tokens/s", done.stderr.decode())
 
-    def test_thinks_by_default(self):
+    def test_thinks_by_default_and_shows_where_the_answer_begins(self):
         done = run("run", self.model, FRANCE)
-        self.assertIn("</think>", done.stdout.decode())
-        self.assertIn("Paris", done.stdout.decode())
+        reasoning, answer = done.stdout.decode().split("</think>\n")
+        self.assertTrue(reasoning.startswith("<think>"), reasoning)
+        self.assertEqual(answer, "The capital of France is Paris.\n")
+
+    def test_quiet_leaves_stderr_empty_and_a_cut_answer_says_length(self):
+        quiet = run("run", self.model, "--quiet", "--no-thinking", FRANCE)
+        self.assertEqual(quiet.stderr, b"")
+        cut = run("run", self.model, "--no-thinking", "--max-tokens", "2", FRANCE)
+        self.assertIn("length;", cut.stderr.decode())
+
+    def test_invalid_utf8_names_the_prompt_and_the_byte(self):
+        for args in (("run", self.model, "-"), ("run", self.model, "--raw", "-"),
+                     ("tokenize", self.model, "-")):
+            done = run(*args, stdin=b"ab\xff")
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn("byte 2", done.stderr.decode())
+            self.assertIn("text_utf8", done.stderr.decode())
 
     def test_json_matches_the_reference(self):
         got = self.run_json("--no-thinking", "--top-logprobs", "3", FRANCE)
@@ -114,6 +129,10 @@ class RunTest(Tiny):
             (("--top-p", "0", "x"), "top_p"),
             (("--greedy", "--temperature", "1", "x"), "--greedy"),
             (("--tokens", "1,x"), "--tokens"),
+            (("--tokens", "1,,2"), "--tokens"),
+            (("--tokens", "1,"), "--tokens"),
+            (("--tokens", ""), "--tokens"),
+            (("--raw", "--no-thinking", "x"), "chat.thinking"),
             (("--tokens", "99999"), "99999"),
             (("--tokens", "1", "--max-tokens", "0"), "max_tokens"),
             (("--context", "8", "--no-thinking", FRANCE), "context"),
@@ -134,6 +153,34 @@ class RunTest(Tiny):
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stderr.decode().count("\n"), 1)
         self.assertIn("/nonexistent/model", done.stderr.decode())
+
+
+class EnvironmentTest(Tiny):
+    """Streams and limits that a system may take away: no signal, no success that is none."""
+
+    def shell(self, command):
+        return subprocess.run(["bash", "-c", command.format(p=PROGRAM, m=self.model)],
+                              capture_output=True, timeout=60)
+
+    def test_output_that_is_lost_is_no_success(self):
+        for verb in ("run {m} --no-thinking hi", "inspect {m}", "tokenize {m} hi", "explain {m}"):
+            done = self.shell("{p} " + verb + " >/dev/full")
+            self.assertEqual(done.returncode, 2, verb)
+            self.assertIn("output_lost", done.stderr.decode(), verb)
+
+    def test_stderr_that_cannot_be_written_changes_nothing(self):
+        for redirect in ("2>&-", "2>/dev/full"):
+            done = self.shell("{p} run {m} --no-thinking hi " + redirect)
+            self.assertEqual(done.returncode, 0, redirect)
+            self.assertEqual(self.shell("{p} run /nonexistent hi " + redirect).returncode, 2)
+
+    def test_limits_of_memory_and_threads_are_errors(self):
+        for limit in range(30_000, 200_000, 10_000):
+            done = self.shell(f"ulimit -v {limit}; {{p}} run {{m}} --quiet --no-thinking hi")
+            self.assertIn(done.returncode, (0, 2, 127), (limit, done.stderr))
+        many = self.shell("ulimit -v 1000000; {p} run {m} --threads 1024 hi")
+        self.assertEqual(many.returncode, 2, many.stderr)
+        self.assertIn("threads", many.stderr.decode())
 
 
 class NumericFaultTest(Tiny):
@@ -223,6 +270,17 @@ class InspectTest(Tiny):
     def test_json_is_one_object(self):
         got = json.loads(run("inspect", "--json", self.model).stdout)
         self.assertEqual(got["model"]["family"], "glm_moe_dsa")
+
+    def test_text_files_that_run_would_refuse_are_problems(self):
+        for name, text in (("tokenizer.json", "{"), ("chat_template.jinja", "{% if %}")):
+            with tempfile.TemporaryDirectory() as copy:
+                for file in os.listdir(self.model):
+                    shutil.copy(os.path.join(self.model, file), copy)
+                with open(os.path.join(copy, name), "w") as f:
+                    f.write(text)
+                done = run("inspect", copy)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn(name, done.stdout.decode())
 
     def test_unusable_exits_2(self):
         with tempfile.TemporaryDirectory() as empty:
@@ -364,6 +422,11 @@ class HelpTest(unittest.TestCase):
             done = run(verb, "--help")
             self.assertEqual(done.returncode, 0)
             self.assertIn("Examples:", done.stdout.decode())
+
+    def test_unknown_verb_is_named_with_the_nearest(self):
+        done = run("runn", "--help")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean run", done.stderr.decode())
 
     def test_bad_usage_exits_2(self):
         for args in ((), ("fly",), ("run",), ("run", "m", "--no-such-flag")):
