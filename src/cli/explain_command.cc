@@ -71,7 +71,7 @@ Expected<int> show_what_if(const ExplainFlags& flags,
   PELLUCID_TRY(const config::WhatIf result, config::what_if(declarations, facts, *flags.what_if));
   print(config::what_if_text(result, {.width = terminal_width()}), config::what_if_json(result),
         flags.json);
-  return kOk;
+  return result.accepted ? kOk : kProblems;
 }
 
 Expected<int> show_diff(const ExplainFlags& flags, const config::Facts& facts) {

@@ -25,6 +25,7 @@ constexpr std::array kSprSet = {kAvx2,       kFma,      kF16c,       kAvx512f,
                                 kAvx512Bf16, kAmxTile,  kAmxBf16};
 
 constexpr double kGiga = 1e9;
+constexpr std::int64_t kMemoryMax = std::int64_t{1} << 53;  // as saturating_product() has it
 
 struct CatalogEntry {
   std::string_view name;
@@ -173,6 +174,9 @@ Expected<DeviceFacts> parse_device(std::string_view text, std::string_view sourc
   const auto memory = parse_size(rest.substr(colon + 1));
   if (!memory || memory->count == 0) {
     return fail(spec_error(text, "NAME:MEMORY such as sm_120:96GB", source));
+  }
+  if (memory->count > kMemoryMax / *count) {
+    return fail(spec_error(text, "at most 9 PB of memory (2^53 bytes) over all devices", source));
   }
   device.memory_total = memory->count;
   device.memory_available = memory->count;

@@ -50,6 +50,7 @@ struct WhatIf {
   std::string change = {};
   std::vector<Difference> differences = {};
   std::string why_nothing = {};  ///< set when there is no difference
+  bool accepted = true;          ///< false: start-up would refuse after the change
 };
 
 /// The effect of one change: "key=value", or "-key" to unset. Rules: "unknown_setting",

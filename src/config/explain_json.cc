@@ -113,23 +113,24 @@ json::Value device_json(const DeviceFacts& d) {
 
 json::Value memory_json(const Resolution& resolution) {
   const MemoryPlan plan = plan_memory(resolution);
-  const std::int64_t budget = std::get<Bytes>(resolution.effective("memory.budget").value).count;
+  const auto* const budget = std::get_if<Bytes>(&resolution.effective("memory.budget").value);
   json::Array scratch;
   for (const ScratchItem& item : plan.scratch) {
     scratch.push_back(json::Object{{"name", item.name}, {"bytes", item.bytes}});
   }
-  return json::Object{{"weight_bytes", plan.weight_bytes},
-                      {"copied_bytes", plan.copied_bytes},
-                      {"kv_layout", plan.kv_layout},
-                      {"latent_bytes_per_token", plan.latent_bytes_per_token},
-                      {"index_bytes_per_token", plan.index_bytes_per_token},
-                      {"page_bytes", plan.page_bytes},
-                      {"pages", plan.pages},
-                      {"kv_bytes", plan.kv_bytes},
-                      {"scratch_bytes", plan.scratch_bytes},
-                      {"scratch", std::move(scratch)},
-                      {"budget_bytes", budget},
-                      {"tokens_fitting", plan.tokens_fitting(budget)}};
+  return json::Object{
+      {"weight_bytes", plan.weight_bytes},
+      {"copied_bytes", plan.copied_bytes},
+      {"kv_layout", plan.kv_layout},
+      {"latent_bytes_per_token", plan.latent_bytes_per_token},
+      {"index_bytes_per_token", plan.index_bytes_per_token},
+      {"page_bytes", plan.page_bytes},
+      {"pages", plan.pages},
+      {"kv_bytes", plan.kv_bytes},
+      {"scratch_bytes", plan.scratch_bytes},
+      {"scratch", std::move(scratch)},
+      {"budget_bytes", budget == nullptr ? json::Value() : budget->count},
+      {"tokens_fitting", budget == nullptr ? json::Value() : plan.tokens_fitting(budget->count)}};
 }
 
 json::Value kernels_json(const Resolution& resolution) {
@@ -195,6 +196,7 @@ json::Value differences_json(std::span<const Difference> differences) {
 json::Value what_if_json(const WhatIf& result) {
   return json::Object{{"format", 1},
                       {"change", result.change},
+                      {"accepted", result.accepted},
                       {"changes_nothing", result.differences.empty()},
                       {"reason", result.why_nothing},
                       {"differences", differences_json(result.differences)}};

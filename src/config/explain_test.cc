@@ -120,8 +120,10 @@ TEST(WhatIf, RefusalsComeAndGo) {
   const Facts facts = test_facts("deepseek_v2", "bf16");
   const WhatIf comes = asked({}, "context=5000", facts);
   EXPECT_THAT(what_if_text(comes), HasSubstr("refusal kv.context_limit"));
+  EXPECT_FALSE(comes.accepted);
   const WhatIf goes = asked({"context=5000"}, "-context", facts);
   EXPECT_THAT(what_if_text(goes), HasSubstr("gone:"));
+  EXPECT_TRUE(goes.accepted);
 }
 
 TEST(WhatIf, MalformedChangesAreErrors) {

@@ -50,6 +50,15 @@ std::string cache_size(std::int64_t bytes) {
   return bytes >= kMebi ? fmt::format("{} MiB", bytes / kMebi) : fmt::format("{} KiB", bytes >> 10);
 }
 
+std::string device_memory_text(const DeviceFacts& device) {
+  if (device.memory_available < 1) return "memory not known";
+  if (device.memory_total < 1) {
+    return fmt::format("{} memory available", format_size(device.memory_available));
+  }
+  return fmt::format("{} of {} memory available", format_size(device.memory_available),
+                     format_size(device.memory_total));
+}
+
 std::string head_text(const Resolution& resolution, const ExplainStyle& style) {
   const CheckpointFacts& c = resolution.facts().checkpoint;
   const DeviceFacts& d = resolution.facts().device;
@@ -75,8 +84,7 @@ std::string head_text(const Resolution& resolution, const ExplainStyle& style) {
   } else {
     device += fmt::format(", compute capability {}.{}", d.capability_major, d.capability_minor);
   }
-  device += fmt::format(", {} of {} memory available", format_size(d.memory_available),
-                        format_size(d.memory_total));
+  device += ", " + device_memory_text(d);
   if (d.bandwidth > 0) {
     device += fmt::format(", {}/s {}", format_size(static_cast<std::int64_t>(d.bandwidth)),
                           d.bandwidth_measured ? "measured" : "by data sheet");
@@ -123,7 +131,6 @@ std::string memory_text(const Resolution& resolution, const ExplainStyle& style)
   const auto value = [&](std::string_view key) {
     return std::get<std::int64_t>(resolution.effective(key).value);
   };
-  const std::int64_t budget = std::get<Bytes>(resolution.effective("memory.budget").value).count;
   TextTable table(style.width);
   table.add({"memory", "bytes", ""});
   add_weight_rows(resolution, table);
@@ -143,8 +150,14 @@ std::string memory_text(const Resolution& resolution, const ExplainStyle& style)
   table.add(
       {"scratch", format_size(plan.scratch_bytes),
        fmt::format("steps of {} tokens; most: {}", value("engine.chunk"), join(largest, ", "))});
-  table.add({"budget", format_size(budget),
-             fmt::format("{} cached tokens fit beside the scratch", plan.tokens_fitting(budget))});
+  const Effective& budget = resolution.effective("memory.budget");
+  if (const auto* const bytes = std::get_if<Bytes>(&budget.value)) {
+    table.add({"budget", format_size(bytes->count),
+               fmt::format("{} cached tokens fit beside the scratch",
+                           plan.tokens_fitting(bytes->count))});
+  } else {
+    table.add({"budget", "none", budget.reason});
+  }
   return table.text();
 }
 

@@ -9,9 +9,15 @@
 namespace pellucid::config {
 namespace {
 
+/// What the machine happens to have free now is not part of what was configured.
+bool is_volatile(const Effective& effective) {
+  return effective.setting->key == "memory.budget" && !is_user(effective.source);
+}
+
 std::string hash_of(std::span<const Effective> settings) {
   std::vector<std::string> lines;
   for (const Effective& effective : settings) {
+    if (is_volatile(effective)) continue;
     lines.push_back(fmt::format("{}={}\n", effective.setting->key, format_value(effective.value)));
   }
   std::ranges::sort(lines);
@@ -31,7 +37,7 @@ std::string hash_of(std::span<const Effective> settings) {
 Error Refusal::to_error() const {
   Error error{.kind = ErrorKind::kInvalid,
               .rule = rule,
-              .object = key.empty() ? one.who : key,
+              .object = key.empty() || key == other.who ? one.who : key,
               .found = one.says,
               .expected = fmt::format("agreement with {}: {}", other.who, other.says),
               .source = one.source};

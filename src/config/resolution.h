@@ -80,8 +80,9 @@ class Resolution {
   [[nodiscard]] const Settings& views() const;
 
   /// 16 hex digits: FNV-1a (64 bits) over "key=value\n" of every setting in the order of their
-  /// keys, values as format_value() writes them. Two runs with the same hash have the same
-  /// settings.
+  /// keys, values as format_value() writes them; memory.budget only where the user set it, since
+  /// its automatic value is the memory that is free at the moment. Two runs with the same hash have
+  /// the same settings.
   [[nodiscard]] const std::string& hash() const { return hash_; }
 
  private:

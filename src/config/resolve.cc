@@ -112,6 +112,16 @@ bool apply_declarations(Effective& effective, std::span<const Declaration> decla
   return decided;
 }
 
+/// An open value says what kept the last rule from deciding it, where there is one.
+std::string default_reason(const Effective& effective) {
+  if (effective.setting->preset) return "the default";
+  if (!effective.chain.empty()) {
+    const Step& last = effective.chain.back();
+    if (!is_user(last.kind) && last.value.empty()) return last.reason;
+  }
+  return "left open until it is needed";
+}
+
 void apply_rules(Effective& effective, const RuleInput& input, bool decided) {
   for (const Rule* rule : rules_of(effective.setting->key)) {
     Proposal proposal = rule->propose(input);
@@ -130,7 +140,7 @@ void apply_rules(Effective& effective, const RuleInput& input, bool decided) {
   Step step{.kind = SourceKind::kDefault,
             .origin = "settings table",
             .value = std::string(setting.preset.value_or("auto")),
-            .reason = setting.preset ? "the default" : "left open until it is needed"};
+            .reason = default_reason(effective)};
   if (!decided) {
     Value value = Auto{};
     if (setting.preset) {

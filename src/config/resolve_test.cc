@@ -200,7 +200,7 @@ std::vector<RefusalCase> refusals_of_memory_threads_and_sampling() {
        "glm_moe_dsa",
        "cpu-avx2",
        {"memory-budget=1GB", "context=1048576"},
-       "GB and",
+       "GB for the cache and",
        "1 GB",
        "--context "},
       {"memory.budget_of_device",
@@ -344,6 +344,63 @@ TEST(Resolve, TheHashFollowsValuesAndNothingElse) {
   EXPECT_EQ(same.hash(), base.hash());
   const Resolution other = resolve_ok({*read_change("threads=31")}, test_facts());
   EXPECT_NE(other.hash(), base.hash());
+}
+
+TEST(Resolve, TheHashLeavesOutTheMemoryThatIsFreeNow) {
+  Facts busy = test_facts();
+  busy.device.memory_available -= 4096;
+  const std::string base = resolve_ok({}, test_facts()).hash();
+  EXPECT_EQ(resolve_ok({}, busy).hash(), base);
+  const std::vector<Declaration> set{*read_change("memory-budget=9GB")};
+  EXPECT_NE(resolve_ok(set, test_facts()).hash(), base);
+  EXPECT_EQ(resolve_ok(set, busy).hash(), resolve_ok(set, test_facts()).hash());
+}
+
+TEST(Resolve, UnknownMemoryLeavesTheBudgetOpen) {
+  Facts facts = test_facts();
+  facts.device.memory_total = 0;
+  facts.device.memory_available = 0;
+  const Resolution resolution = resolve_ok({}, facts);
+  const Effective& budget = resolution.effective("memory.budget");
+  EXPECT_TRUE(is_auto(budget.value));
+  EXPECT_THAT(budget.reason, HasSubstr("does not say"));
+  EXPECT_TRUE(resolution.refusals().empty());
+  EXPECT_EQ(resolution.views().memory.budget, std::nullopt);
+  const std::string text = explain_text(resolution);
+  EXPECT_THAT(text, HasSubstr("memory not known"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("0 B of")));
+  const json::Value object = explain_json(resolution);
+  EXPECT_TRUE(object.find("memory")->find("budget_bytes")->is_null());
+  EXPECT_TRUE(object.find("memory")->find("tokens_fitting")->is_null());
+}
+
+TEST(Resolve, NoChangeThatIsSuggestedForTheBudgetIsItselfRefused) {
+  Facts facts = test_facts();
+  facts.device.memory_total = facts.device.memory_available = 16'000'000'000;
+  const std::vector<Declaration> many{*read_change("sequences=1048576")};
+  const Resolution resolution = resolve_ok(many, facts);
+  ASSERT_EQ(resolution.refusals().size(), 1U);
+  const Refusal& refusal = resolution.refusals().front();
+  EXPECT_THAT(refusal.one.says, testing::AllOf(HasSubstr("for the cache"), HasSubstr("scratch")));
+  ASSERT_FALSE(refusal.alternatives.empty());
+  for (const std::string& change : refusal.alternatives) {
+    const std::size_t space = change.find(' ');
+    ASSERT_NE(space, std::string::npos) << change;
+    std::vector<Declaration> changed =
+        change.starts_with("--sequences") ? std::vector<Declaration>{} : many;
+    changed.push_back(*read_change(change.substr(2, space - 2) + "=" + change.substr(space + 1)));
+    EXPECT_TRUE(resolve_ok(changed, facts).refusals().empty()) << change;
+  }
+}
+
+TEST(ParseDevice, RefusesMemoryThatArithmeticCannotHold) {
+  for (const char* text : {"sm_120:9000000TB x1024", "sm_120:9000TB x2", "sm_120:9100TB"}) {
+    const auto device = parse_device(text, "test");
+    ASSERT_FALSE(device.has_value()) << text;
+    EXPECT_EQ(device.error().rule, "device_spec");
+    EXPECT_THAT(device.error().found, HasSubstr(text));
+  }
+  EXPECT_TRUE(parse_device("sm_120:8000GB x1024", "test").has_value());
 }
 
 /// A few declarations of random settings from random sources, none twice in one source.

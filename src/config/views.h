@@ -65,7 +65,7 @@ struct KvSettings {
 };
 
 struct MemorySettings {
-  Bytes budget = {};
+  std::optional<Bytes> budget = {};  ///< empty: the memory of the machine is not known
   friend bool operator==(const MemorySettings&, const MemorySettings&) = default;
 };
 

@@ -191,6 +191,7 @@ Expected<WhatIf> what_if(std::span<const Declaration> declarations, const Facts&
   PELLUCID_TRY(const Resolution before, resolve(declarations, facts));
   PELLUCID_TRY(const Resolution after, resolve(changed, facts));
   result.differences = compare(before, after);
+  result.accepted = after.refusals().empty();
   if (result.differences.empty()) {
     result.why_nothing = nothing_reason(before, after, *setting, unset);
   }

@@ -14,7 +14,7 @@ namespace {
 Proposal available(const RuleInput& input) {
   const DeviceFacts& device = input.facts().device;
   if (device.memory_available < 1) {
-    return {.value = Bytes{INT64_MAX}, .reason = "the system does not say what is available"};
+    return {.reason = "the system does not say what memory is available"};
   }
   return {.value = Bytes{device.memory_available * device.count},
           .reason = device.assumed
@@ -51,28 +51,49 @@ std::int64_t longest_context(PlanInput plan, std::int64_t sequences, std::int64_
   return fits * kPageTokens;
 }
 
+/// Fewer sequences of the same context, when at least one fits.
+void suggest_sequences(const RuleInput& input, const MemoryPlan& plan, std::int64_t budget,
+                       Refusal& refusal) {
+  const std::int64_t context = *input.whole("engine.context");
+  const std::int64_t paged = (context + kPageTokens - 1) / kPageTokens * kPageTokens;
+  const std::int64_t sequences = plan.tokens_fitting(budget) / paged;
+  if (sequences < 1) return;
+  refusal.alternatives.push_back(
+      change_to(*input.effective("engine.sequences").setting, fmt::format("{}", sequences)));
+}
+
+/// Bytes of all devices; 0: not known.
+std::int64_t device_memory(const DeviceFacts& device) {
+  return device.memory_total * device.count;
+}
+
 void refuse_budget(const RuleInput& input, const MemoryPlan& plan, std::int64_t budget,
                    Findings& findings) {
   const Effective& setting = input.effective("memory.budget");
-  Refusal refusal{.rule = "memory.budget",
-                  .key = "memory.budget",
-                  .one = {.who = "KV cache and scratch",
-                          .says = fmt::format("{} and {}", format_size(plan.kv_bytes),
-                                              format_size(plan.scratch_bytes)),
-                          .source = input.effective("kv.tokens").origin},
-                  .other = party_of(setting),
-                  .consequence = "the cache could not be allocated"};
+  Refusal refusal{
+      .rule = "memory.budget",
+      .key = "memory.budget",
+      .one = {.who = "KV cache and scratch",
+              .says = fmt::format("{} for the cache and {} for scratch", format_size(plan.kv_bytes),
+                                  format_size(plan.scratch_bytes)),
+              .source = input.effective("kv.tokens").origin},
+      .other = party_of(setting),
+      .consequence = "the cache could not be allocated"};
   const Effective& tokens = input.effective("kv.tokens");
   if (!is_user(tokens.source)) {
     const std::int64_t context =
         longest_context(plan_input(input), *input.whole("engine.sequences"), budget);
     if (context > 0) refusal.alternatives.push_back(fmt::format("--context {}", context));
+    suggest_sequences(input, plan, budget, refusal);
   } else if (plan.tokens_fitting(budget) >= *input.whole("engine.context")) {
     refusal.alternatives.push_back(
         change_to(*tokens.setting, fmt::format("{}", plan.tokens_fitting(budget))));
   }
-  refusal.alternatives.push_back(
-      change_to(*setting.setting, fmt::format("{}", plan.kv_bytes + plan.scratch_bytes)));
+  const std::int64_t needed = plan.kv_bytes + plan.scratch_bytes;
+  const std::int64_t there = device_memory(input.facts().device);
+  if (there < 1 || needed <= there) {
+    refusal.alternatives.push_back(change_to(*setting.setting, fmt::format("{}", needed)));
+  }
   findings.refusals.push_back(std::move(refusal));
 }
 
@@ -97,12 +118,14 @@ MemoryPlan plan_memory(const Resolution& resolution) {
 void check_memory(const RuleInput& input, Findings& findings) {
   const DeviceFacts& device = input.facts().device;
   const MemoryPlan plan = plan_memory(plan_input(input));
-  const std::int64_t budget = *input.whole("memory.budget");
-  if (plan.kv_bytes + plan.scratch_bytes > budget) refuse_budget(input, plan, budget, findings);
-  const std::int64_t total = device.memory_total * device.count;
+  const std::optional<std::int64_t> budget = input.whole("memory.budget");
+  if (budget && plan.kv_bytes + plan.scratch_bytes > *budget) {
+    refuse_budget(input, plan, *budget, findings);
+  }
+  const std::int64_t total = device_memory(device);
   if (total < 1) return;
   const Effective& setting = input.effective("memory.budget");
-  if (is_user(setting.source) && budget > total) {
+  if (is_user(setting.source) && *budget > total) {
     findings.refusals.push_back(
         {.rule = "memory.budget_of_device",
          .key = "memory.budget",
