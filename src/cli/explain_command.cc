@@ -5,6 +5,8 @@
 #include "cli/facts.h"
 #include "cli/terminal.h"
 #include "config/explain.h"
+#include "tokenizer/chat_template.h"
+#include "tokenizer/tokenizer.h"
 
 namespace pellucid::cli {
 namespace {
@@ -43,6 +45,21 @@ void print(const std::string& text, const json::Value& object, bool as_json) {
   } else {
     write_out(terminal_safe(text));
   }
+}
+
+/// A broken file refuses; a missing one is worth a note, since ids can be run without it.
+void add_text_problem(const Error& error, config::CheckpointFacts& facts) {
+  facts.problems.push_back({.refuses = error.kind != ErrorKind::kNotFound,
+                            .rule = error.rule,
+                            .text = error.to_string()});
+}
+
+/// The files that `run` reads beside the weights.
+void check_text_files(const std::string& directory, config::CheckpointFacts& facts) {
+  const auto tokenizer = tokenizer::Tokenizer::load(directory);
+  if (!tokenizer) add_text_problem(tokenizer.error(), facts);
+  const auto chat_template = tokenizer::ChatTemplate::load(directory);
+  if (!chat_template) add_text_problem(chat_template.error(), facts);
 }
 
 Expected<int> show_all(const ExplainFlags& flags, const config::Resolution& resolution) {
@@ -99,6 +116,7 @@ Expected<int> explain_command(const ExplainFlags& flags) {
   PELLUCID_TRY_VOID(check_flags(flags));
   PELLUCID_TRY(config::DeviceFacts device, read_device_facts(flags.device, flags.measure));
   PELLUCID_TRY(CheckpointReading checkpoint, read_checkpoint_facts(*flags.model));
+  check_text_files(*flags.model, checkpoint.facts);
   const config::Facts facts{.checkpoint = std::move(checkpoint.facts), .device = std::move(device)};
   if (!flags.diff.empty()) return show_diff(flags, facts);
   PELLUCID_TRY(const auto declarations, read_declarations(flags.settings));

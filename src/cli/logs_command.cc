@@ -68,6 +68,7 @@ Expected<void> read_log(const LogsFlags& flags, int fd, peers::LogReader& reader
 }
 
 int status_of(const peers::LogReport& report) {
+  if (report.engine == peers::LogEngine::kUnknown) return kProblems;
   for (const peers::Expectation& expectation : report.expectations) {
     if (expectation.outcome != peers::Outcome::kMet) return kProblems;
   }

@@ -74,8 +74,16 @@ Expected<peers::ModelFacts> model_facts(const std::string& model) {
   if (!std::filesystem::is_directory(model)) {
     if (const peers::ModelFacts* known = peers::known_model(model)) return *known;
   }
-  PELLUCID_TRY(const CheckpointReading checkpoint, read_checkpoint_facts(model));
-  return peer_facts(checkpoint.facts);
+  auto checkpoint = read_checkpoint_facts(model);
+  if (checkpoint) return peer_facts(checkpoint->facts);
+  Error error = std::move(checkpoint).error();
+  if (error.rule == "directory_missing") {
+    error.fix = "name a directory, or a model that is described in the program:";
+    for (const std::string_view name : peers::known_model_names()) {
+      error.fix += " " + std::string(name);
+    }
+  }
+  return fail(std::move(error));
 }
 
 Expected<void> check_flags(const ExplainFlags& flags) {
@@ -130,7 +138,8 @@ Expected<int> explain_peer_command(const ExplainFlags& flags) {
   }
   PELLUCID_TRY(const peers::Prediction prediction, peers::predict(query));
   print(prediction, flags.json);
-  const bool sound = prediction.contradictions.empty() && prediction.refusals.empty();
+  const bool sound = prediction.outside.empty() && prediction.contradictions.empty() &&
+                     prediction.refusals.empty();
   return sound ? kOk : kProblems;
 }
 

@@ -45,7 +45,7 @@ std::optional<std::int64_t> calculate(std::string_view text) {
     case '*':
       return __builtin_mul_overflow(a, b, &out) ? std::nullopt : std::optional(out);
     case '/':
-      return b <= 0 ? std::nullopt : std::optional(a / b);
+      return b <= 0 || a % b != 0 ? std::nullopt : std::optional(a / b);
     default:
       return std::nullopt;
   }
@@ -103,8 +103,8 @@ void Evaluation::take_user_value(std::string_view name, const std::string& typed
   s.typed = typed;
   c->by_user = c->def->fallback != value || value != "auto";
   if (!c->in_dates) {
-    s.reason = fmt::format("{} is typed; what becomes of it is {}", utf8::escape_for_display(typed),
-                           s.reason);
+    s.reason = fmt::format("{} is typed; what becomes of it is not known: {}",
+                           utf8::escape_for_display(typed), s.reason);
     return;
   }
   s.covered = true;
@@ -115,10 +115,25 @@ void Evaluation::take_user_value(std::string_view name, const std::string& typed
   s.citation = origin;
 }
 
+void Evaluation::doubt_value(const FlagUse& use) {
+  const std::vector<std::string>& values = use.flag->values;
+  Cell* c = cell(use.flag->setting);
+  if (values.empty() || !c->in_dates || std::ranges::find(values, use.value) != values.end())
+    return;
+  PredictedSetting& s = c->setting;
+  s.covered = false;
+  s.value.clear();
+  c->doubted = true;
+  s.reason = fmt::format("unknown value {}", utf8::escape_for_display(use.typed));
+  const std::string near = nearest(use.typed, values);
+  if (!near.empty()) s.reason += fmt::format("; did you mean {}?", near);
+}
+
 void Evaluation::take_flags(const ParsedFlags& flags) {
   for (const FlagUse& use : flags.uses) {
     if (!use.flag->setting.empty()) {
       take_user_value(use.flag->setting, use.typed, use.value, use.origin);
+      doubt_value(use);
     }
   }
   out_.not_modelled.insert(out_.not_modelled.end(), flags.not_modelled.begin(),
@@ -159,7 +174,7 @@ void Evaluation::apply(const Rule& rule) {
 void Evaluation::leave_open(const Rule& rule, const std::string& why) {
   if (rule.setting.empty()) return;
   Cell* c = cell(rule.setting);
-  if (!c->in_dates) return;
+  if (!c->in_dates || c->doubted) return;
   if (rule.mode == Rule::Mode::kFill && c->setting.source == Source::kUser) return;
   c->setting.covered = false;
   c->setting.value.clear();
@@ -170,7 +185,7 @@ void Evaluation::leave_open(const Rule& rule, const std::string& why) {
 
 bool Evaluation::set(const Rule& rule) {
   Cell* c = cell(rule.setting);
-  if (!c->in_dates) return false;
+  if (!c->in_dates || c->doubted) return false;
   PredictedSetting& s = c->setting;
   if (!rule.value) {
     leave_open(rule, say(rule.not_covered));
@@ -243,6 +258,13 @@ Prediction Evaluation::finish() && {
   out_.date = date_;
   out_.device = query_.device ? to_string(*query_.device) : "not given";
   out_.architecture = query_.model.architecture.empty() ? "not given" : query_.model.architecture;
+  if (!covered_) {
+    out_.outside =
+        fmt::format("{} {} is outside the pack of {}, which covers {}: nothing is predicted",
+                    date_ ? "the date" : "the version",
+                    date_ ? to_string(*date_) : utf8::escape_for_display(query_.at.substr(0, 100)),
+                    pack_.engine, coverage_text(pack_.dates));
+  }
   out_.coverage = fmt::format("{}: {}", pack_.title, coverage_text(pack_.dates));
   for (const Cell& c : cells_) {
     const Verdict applies = covered_ ? evaluate_all(c.def->applies, *this) : Verdict{};

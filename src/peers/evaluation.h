@@ -32,6 +32,7 @@ class Evaluation : public Terms {
     PredictedSetting setting;
     bool in_dates = true;  ///< the pack knows this setting on this day
     bool by_user = false;  ///< typed, and not as the default's own word
+    bool doubted = false;  ///< typed as a value that the pack does not know: no rule applies
   };
 
   [[nodiscard]] Cell* cell(std::string_view name);
@@ -43,6 +44,8 @@ class Evaluation : public Terms {
 
   void take_user_value(std::string_view setting, const std::string& typed, const std::string& value,
                        const std::string& origin);
+  /// A value that the pack does not know leaves its setting open.
+  void doubt_value(const FlagUse& use);
   void apply(const Rule& rule);
   /// False if the rule has no effect because the user's word stands.
   bool set(const Rule& rule);
@@ -63,7 +66,8 @@ class Evaluation : public Terms {
   Prediction out_;
 };
 
-/// "A op B" over integers, op one of + - * /; nullopt on any other text, overflow or division by 0.
+/// "A op B" over integers, op one of + - * /; nullopt on any other text, overflow, a divisor below
+/// 1 or a division that leaves a rest.
 [[nodiscard]] std::optional<std::int64_t> calculate(std::string_view text);
 
 /// The contracts of config/contracts.h on the derived settings of a prediction.

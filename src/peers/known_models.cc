@@ -43,8 +43,10 @@ ModelFacts deepseek(std::string architecture, std::int64_t index_topk, std::int6
           .kv_cache_quant = "none"};
 }
 
-const std::array<std::pair<std::string_view, ModelFacts>, 8>& models() {
-  static const std::array<std::pair<std::string_view, ModelFacts>, 8> kModels{{
+using Models = std::array<std::pair<std::string_view, ModelFacts>, 8>;
+
+Models described() {
+  Models out{{
       {"GLM-5", glm(78)},
       {"GLM-5-FP8", quantised(glm(78), "fp8", {{"linear layers", ScaleFormat::kFp32Block}})},
       {"GLM-5-NVFP4",
@@ -56,6 +58,12 @@ const std::array<std::pair<std::string_view, ModelFacts>, 8>& models() {
       {"DeepSeek-V3", deepseek("DeepseekV3ForCausalLM", 0, 128)},
       {"Kimi-K2", deepseek("DeepseekV3ForCausalLM", 0, 64)},
   }};
+  for (auto& [name, facts] : out) facts.source = "built-in description of " + std::string(name);
+  return out;
+}
+
+const Models& models() {
+  static const Models kModels = described();
   return kModels;
 }
 
@@ -66,6 +74,12 @@ const ModelFacts* known_model(std::string_view name) {
     if (known == name) return &facts;
   }
   return nullptr;
+}
+
+std::vector<std::string_view> known_model_names() {
+  std::vector<std::string_view> out;
+  for (const auto& [name, facts] : models()) out.push_back(name);
+  return out;
 }
 
 }  // namespace pellucid::peers

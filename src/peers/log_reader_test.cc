@@ -348,6 +348,8 @@ TEST(Hostile, RandomBytesAndCutPatternsDoNotBreakIt) {
     EXPECT_FALSE(to_text(r).empty());
   }
   EXPECT_THAT(to_text(read("")), HasSubstr("unknown log, 0 lines"));
+  EXPECT_THAT(to_text(read("hello\n")), HasSubstr("no engine was recognised"));
+  EXPECT_THAT(to_text(read(log)), Not(HasSubstr("no engine was recognised")));
 }
 
 TEST(LogReader, JsonSaysWhatTheTextSays) {

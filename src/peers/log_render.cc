@@ -239,6 +239,11 @@ json::Array expectations_json(const LogReport& r) {
 std::string to_text(const LogReport& r) {
   std::string text;
   Out out(text);
+  if (r.engine == LogEngine::kUnknown) {
+    fmt::format_to(out,
+                   "no engine was recognised: no line reads as one of SGLang, vLLM or "
+                   "llama.cpp\n");
+  }
   fmt::format_to(out, "{} log, {} lines", engine_name(r.engine), r.lines);
   if (!r.date.empty()) fmt::format_to(out, ", from {}", r.date);
   if (r.cut_lines > 0) fmt::format_to(out, ", {} cut at the limit", r.cut_lines);

@@ -42,6 +42,7 @@ FlagDef read_flag(TableReader& in) {
   out.kind = read_kind(in);
   out.value = in.optional_text("value").value_or("true");
   out.choices = in.texts("choices");
+  out.values = in.texts("values");
   out.dates = in.dates("dates");
   if (const toml::table* alias = in.table("alias")) {
     for (const auto& [typed, meant] : *alias) {

@@ -25,6 +25,7 @@ struct FlagDef {
   Kind kind = Kind::kString;
   std::string value = "true";  ///< of a switch
   std::vector<std::string> choices;
+  std::vector<std::string> values;  ///< known ones; others leave the setting open. Empty: any
   std::map<std::string, std::string> alias;  ///< as typed -> as the engine writes it
   std::vector<DateRange> dates;              ///< empty: whenever the pack covers
 };

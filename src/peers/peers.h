@@ -53,11 +53,14 @@ struct ModelFacts {
   std::vector<QuantPart> parts;
   std::optional<bool> kv_scales;  ///< calibrated k_scale / v_scale tensors are present
   std::string kv_cache_quant;     ///< "none", "fp8", "nvfp4": what the checkpoint asks for KV
+  std::string source = {};        ///< what the facts were read from, in words
 };
 
 /// Facts of well-known checkpoints, for use without one: "GLM-5", "GLM-5-NVFP4", "GLM-5-FP8",
 /// "GLM-5.2", "GLM-5.2-NVFP4", "DeepSeek-V3.2", "DeepSeek-V3", "Kimi-K2". Null if unknown.
 [[nodiscard]] const ModelFacts* known_model(std::string_view name);
+/// The names of known_model().
+[[nodiscard]] std::vector<std::string_view> known_model_names();
 
 struct PeerQuery {
   std::string engine;  ///< "sglang", "vllm", "llama.cpp", "ik_llama.cpp"
@@ -119,6 +122,7 @@ struct Prediction {
   std::string device;
   std::string architecture;
   std::string coverage;  ///< what the pack covers, in words
+  std::string outside;   ///< set when the version or date is not covered, and so nothing is
   std::vector<PredictedSetting> settings;
   std::vector<config::Contradiction> contradictions;
   std::vector<Remark> refusals;  ///< the engine would not start

@@ -66,10 +66,33 @@ void check_scales(const Prediction& prediction, const ModelFacts& model,
     }
     if (parts.empty()) continue;
     const auto found = config::check_scale_format(
-        {fmt::format("checkpoint ({})", parts), format, "checkpoint tensors"},
+        {fmt::format("checkpoint ({})", parts), format,
+         model.source.empty() ? "checkpoint tensors" : model.source},
         {"DeepGEMM wrapper", kUe8m0Block, fmt::format("{} ({})", kernel->origin, kernel->reason)},
         kernel->fix);
     if (found) out.push_back(*found);
+  }
+}
+
+/// Attention heads are dealt out whole, unless attention is data parallel.
+void check_tensor_parallel(const Prediction& prediction, const ModelFacts& model,
+                           std::vector<config::Contradiction>& out) {
+  for (const std::string_view name : {"tp_size", "tensor_parallel_size"}) {
+    const PredictedSetting* size = prediction.find(name);
+    std::int64_t ranks = 0;
+    if (size == nullptr || !size->covered || !parse_integer(size->value, ranks)) continue;
+    const PredictedSetting* data_parallel = prediction.find("enable_dp_attention");
+    const bool shared = data_parallel == nullptr || data_parallel->value != "true";
+    const std::int64_t heads = model.attention_heads.value_or(0);
+    if (ranks >= 1 && (!shared || heads % ranks == 0)) continue;
+    out.push_back({.rule = "tensor_parallel",
+                   .one = {std::string(name), fmt::format("is {}", ranks), size->origin},
+                   .other = {"attention",
+                             ranks < 1 ? std::string("needs at least one rank")
+                                       : fmt::format("has {} heads, no multiple of it", heads),
+                             model.source.empty() ? "config.json" : model.source},
+                   .consequence = "the heads cannot be dealt out to the ranks: it would not start",
+                   .fix = "say a size that divides the number of heads"});
   }
 }
 
@@ -101,6 +124,7 @@ std::vector<config::Contradiction> check_contracts(const Prediction& prediction,
   std::vector<config::Contradiction> out;
   check_rows(prediction, out);
   check_scales(prediction, model, out);
+  check_tensor_parallel(prediction, model, out);
   if (const PredictedSetting* scale = prediction.find("kv_scale")) {
     const auto found = config::check_kv_scales(kv_scale_use(*scale, prediction, model));
     if (found) out.push_back(*found);

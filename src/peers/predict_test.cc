@@ -213,6 +213,32 @@ TEST(Vllm, Sm100DependsOnHeadsPerRank) {
   EXPECT_EQ(backend({"--kv-cache-dtype", "fp8"}), "FLASHINFER_MLA_SPARSE");
 }
 
+TEST(Vllm, AnUnknownBackendIsNotCoveredAndNotReplaced) {
+  const Prediction p = *predict(
+      query_of("vllm", "2026-08-17", "sm_120", "GLM-5", {"--attention-backend", "nonsense"}));
+  EXPECT_FALSE(p.find("attention_backend")->covered);
+  EXPECT_THAT(p.find("attention_backend")->reason, HasSubstr("unknown value nonsense"));
+}
+
+TEST(Vllm, RanksThatDoNotDivideTheHeadsContradictThem) {
+  for (const char* ranks : {"7", "-3", "0"}) {
+    const Prediction p = *predict(
+        query_of("vllm", "2026-08-17", "sm_120", "GLM-5", {"--tensor-parallel-size", ranks}));
+    ASSERT_EQ(p.contradictions.size(), 1U) << ranks;
+    EXPECT_EQ(p.contradictions.front().rule, "tensor_parallel");
+    EXPECT_FALSE(p.find("heads_per_rank")->covered);
+  }
+}
+
+TEST(Predict, SaysWhenTheDateOrVersionIsOutsideThePack) {
+  for (const char* at : {"2031-01-01", "0.5.2"}) {
+    const Prediction p = *predict(query_of("sglang", at, "sm_120", "GLM-5", {}));
+    EXPECT_THAT(p.outside, testing::AllOf(HasSubstr(at), HasSubstr("outside the pack"),
+                                          HasSubstr("2026-07-20")));
+  }
+  EXPECT_EQ(predict(query_of("sglang", "2026-02-18", "sm_120", "GLM-5", {}))->outside, "");
+}
+
 TEST(Vllm, CandidatesAreNamedWhereTheChoiceIsNotKnown) {
   const Prediction p = *predict(query_of("vllm", "2026-08-17", "sm_90", "GLM-5", {}));
   EXPECT_THAT(shown(p, "attention_backend"), HasSubstr("FLASH_ATTN_MLA_SPARSE, FLASHMLA_SPARSE"));

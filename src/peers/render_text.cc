@@ -128,9 +128,13 @@ std::string to_text(const Prediction& p) {
   std::string text;
   Out out(text);
   fmt::format_to(out, "{}@{} on {}, {}\n", p.engine,
-                 p.date ? to_string(*p.date) : "an unknown version", shown(p.device),
+                 p.date ? to_string(*p.date) : "an unknown version",
+                 p.device == "not given" ? "no device (none is given; packs know GPUs only: "
+                                           "--device sm_120)"
+                                         : shown(p.device),
                  shown(p.architecture));
   fmt::format_to(out, "covered: {}\n", p.coverage);
+  if (!p.outside.empty()) fmt::format_to(out, "{}\n", p.outside);
   print_contradictions("contradictions", p.contradictions, out);
   print_remarks("refuses to start", p.refusals, out);
   print_settings(p, out);
