@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/utf8.h"
+#include "checkpoint/deep_scan.h"
 #include "checkpoint/loaded.h"
 #include "checkpoint/safetensors.h"
 #include "numerics/numbers.h"
@@ -64,6 +65,13 @@ const ModelConfig& Checkpoint::config() const {
 
 const GenerationConfig& Checkpoint::generation_config() const {
   return state_->loaded.generation;
+}
+
+Expected<void> Checkpoint::check_block_scales(
+    const std::function<void(std::uint64_t done, std::uint64_t total)>& progress) {
+  deep_scan(state_->loaded, ScanScope::kBlockScales, progress);
+  if (const Problem* problem = state_->loaded.log.first_error()) return fail(problem->error);
+  return {};
 }
 
 const std::vector<Problem>& Checkpoint::problems() const {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -65,6 +66,12 @@ class Checkpoint {
   /// What open() found and did not refuse for: warnings, notes, and with allow_nonfinite_weights
   /// the values it let pass.
   [[nodiscard]] const std::vector<Problem>& problems() const;
+
+  /// Reads every block scale and refuses NaN, infinity and negative ones, with tensor and place
+  /// (model.md 5.8); open() itself reads headers and scalars only. `progress` gets bytes done and
+  /// total. Rules: those of deep_scan.h.
+  [[nodiscard]] Expected<void> check_block_scales(
+      const std::function<void(std::uint64_t done, std::uint64_t total)>& progress);
 
   /// False when a shard changed on disk since open(). A loader asks again after it has read: the
   /// shards are mapped, so one that was rewritten gives mixed data, and one that became shorter

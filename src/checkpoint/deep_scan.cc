@@ -66,16 +66,21 @@ std::vector<Finding> scale_tests(DType dtype, bool claims_power_of_two) {
 
 class Scanner {
  public:
-  Scanner(Loaded& loaded, const ScanProgress& progress) : loaded_(loaded), progress_(progress) {
+  Scanner(Loaded& loaded, ScanScope scope, const ScanProgress& progress)
+      : loaded_(loaded), scope_(scope), progress_(progress) {
     for (const QuantClaim& claim : loaded.claims) {
       claims_power_of_two_ = claims_power_of_two_ || claim.power_of_two_scales;
     }
     for (const CheckedWeight& weight : loaded.weights) note_parts(weight);
-    for (const TensorInfo& tensor : loaded.shards.tensors) total_ += tensor.bytes.size();
+    for (const TensorInfo& tensor : loaded.shards.tensors) {
+      if (in_scope(tensor)) total_ += tensor.bytes.size();
+    }
   }
 
   DeepScan run() {
-    for (const TensorInfo& tensor : loaded_.shards.tensors) scan_tensor(tensor);
+    for (const TensorInfo& tensor : loaded_.shards.tensors) {
+      if (in_scope(tensor)) scan_tensor(tensor);
+    }
     out_.bytes = done_;
     for (const MappedFile& file : loaded_.shards.files) {
       if (file.still_intact()) continue;
@@ -90,6 +95,10 @@ class Scanner {
   }
 
  private:
+  [[nodiscard]] bool in_scope(const TensorInfo& tensor) const {
+    return scope_ == ScanScope::kAll || scales_.contains(&tensor);
+  }
+
   void note_parts(const CheckedWeight& weight) {
     const Module& module = *weight.module;
     const bool is_scalar = weight.format == Format::kFp8Tensor;
@@ -156,6 +165,7 @@ class Scanner {
   }
 
   Loaded& loaded_;
+  ScanScope scope_;
   const ScanProgress& progress_;
   std::unordered_set<const TensorInfo*> scales_;
   std::unordered_set<const TensorInfo*> scalars_;  ///< checked by check_scalars() already
@@ -167,8 +177,8 @@ class Scanner {
 
 }  // namespace
 
-DeepScan deep_scan(Loaded& loaded, const ScanProgress& progress) {
-  return Scanner(loaded, progress).run();
+DeepScan deep_scan(Loaded& loaded, ScanScope scope, const ScanProgress& progress) {
+  return Scanner(loaded, scope, progress).run();
 }
 
 }  // namespace pellucid::checkpoint

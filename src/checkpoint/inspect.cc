@@ -85,7 +85,7 @@ Expected<Inspection> inspect(const std::filesystem::path& path, const InspectOpt
   describe_model(loaded, out);
   describe_files(loaded, out);
   if (options.deep) {
-    const DeepScan scan = deep_scan(loaded, options.progress);
+    const DeepScan scan = deep_scan(loaded, ScanScope::kAll, options.progress);
     out.scanned_bytes = scan.bytes;
     out.power_of_two_scales = scan.power_of_two_scales;
   }

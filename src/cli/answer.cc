@@ -115,10 +115,11 @@ Expected<engine::Engine> load_engine(const RunFlags& flags, const config::Settin
                                      const TextSide& text) {
   engine::EngineOptions options = engine_options(settings);
   if (text.tokenizer) options.id_limit = text.tokenizer->id_limit();
-  observe::Progress progress("loading layers", observe::Progress::Unit::kCount);
+  observe::Progress scales("checking scales", observe::Progress::Unit::kBytes);
+  observe::Progress layers("loading layers", observe::Progress::Unit::kCount);
   return engine::Engine::load(flags.model, options, [&](const engine::LoadProgress& p) {
-    progress.update(static_cast<std::uint64_t>(p.layers_done),
-                    static_cast<std::uint64_t>(p.layers_total));
+    observe::Progress& line = p.stage == engine::LoadProgress::Stage::kScales ? scales : layers;
+    line.update(static_cast<std::uint64_t>(p.done), static_cast<std::uint64_t>(p.total));
   });
 }
 

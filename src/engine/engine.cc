@@ -135,8 +135,17 @@ Expected<Engine> Engine::load(const std::filesystem::path& directory, const Engi
   PELLUCID_TRY(auto checkpoint, checkpoint::Checkpoint::open(directory));
   const std::int64_t layers = checkpoint.config().num_hidden_layers;
   PELLUCID_TRY(auto effective, resolve_options(options, checkpoint.config()));
+  PELLUCID_TRY_VOID(checkpoint.check_block_scales([&](std::uint64_t done, std::uint64_t total) {
+    if (progress) {
+      progress({.stage = LoadProgress::Stage::kScales,
+                .done = static_cast<std::int64_t>(done),
+                .total = static_cast<std::int64_t>(total)});
+    }
+  }));
   PELLUCID_TRY(auto weights, model::load_weights(checkpoint, [&](std::int64_t done) {
-                 if (progress) progress({.layers_done = done, .layers_total = layers});
+                 if (progress) {
+                   progress({.stage = LoadProgress::Stage::kLayers, .done = done, .total = layers});
+                 }
                }));
   PELLUCID_TRY(auto cache, kv::KvCache::create(effective.kv_layout, effective.kv_budget));
   PELLUCID_TRY(auto pool, ThreadPool::create(effective.threads, options.pin_threads));

@@ -46,9 +46,12 @@ struct EngineOptions {
   std::optional<std::int64_t> id_limit;
 };
 
+/// Loading first reads all block scales (done and total in bytes), then binds layer by layer.
 struct LoadProgress {
-  std::int64_t layers_done = 0;
-  std::int64_t layers_total = 0;
+  enum class Stage { kScales, kLayers };
+  Stage stage = Stage::kScales;
+  std::int64_t done = 0;
+  std::int64_t total = 0;
 };
 
 class Engine;

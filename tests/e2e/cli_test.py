@@ -184,6 +184,18 @@ class EnvironmentTest(Tiny):
 
 
 class NumericFaultTest(Tiny):
+    def test_a_nan_block_scale_is_refused_at_load_with_its_place(self):
+        with tempfile.TemporaryDirectory() as copy:
+            for name in os.listdir(self.model):
+                shutil.copy(os.path.join(self.model, name), copy)
+            tensor = "model.layers.3.mlp.experts.5.down_proj.weight_scale"
+            poison(os.path.join(copy, "model.safetensors"), tensor, b"\x40\x7f")
+            done = run("run", copy, "--no-thinking", FRANCE)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertEqual(done.stdout, b"")
+            self.assertIn(tensor, done.stderr.decode())
+            self.assertIn("[0, 1]", done.stderr.decode())
+
     def test_infinite_weights_end_the_answer_with_status_3(self):
         with tempfile.TemporaryDirectory() as copy:
             for name in os.listdir(self.model):

@@ -178,8 +178,9 @@ TEST(EngineOptions, OpenOnesAreFilledIn) {
   std::vector<std::int64_t> layers;
   engine::EngineOptions options;
   const auto engine = engine::Engine::load(
-      source_path("models/tiny"), options,
-      [&](const engine::LoadProgress& progress) { layers.push_back(progress.layers_done); });
+      source_path("models/tiny"), options, [&](const engine::LoadProgress& progress) {
+        if (progress.stage == engine::LoadProgress::Stage::kLayers) layers.push_back(progress.done);
+      });
   ASSERT_TRUE(engine) << engine.error().to_string();
   EXPECT_EQ(engine->context_max(), 8192);
   EXPECT_EQ(engine->id_limit(), 1344);
