@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/terminal.h"
 #include "config/nearest.h"
+#include "peers/peers.h"
 
 namespace pellucid::cli {
 namespace {
@@ -106,8 +107,11 @@ CLI::App* add_explain(CLI::App& app, ExplainFlags& f) {
       ->allow_extra_args(false)
       ->group(peers);
   add_settings_flags(*explain, f.settings);
+  std::string known;
+  for (const std::string_view name : peers::known_model_names()) known += " " + std::string(name);
   explain->footer(
-      "Examples:\n"
+      "With --as, the model may also be the name of a built-in description:" + known +
+      "\nExamples:\n"
       "  pellucid explain models/tiny\n"
       "  pellucid explain models/tiny --context 4096 --why engine.context\n"
       "  pellucid explain models/tiny --what-if kv.dtype=f32\n"
@@ -137,7 +141,8 @@ CLI::App* add_logs(CLI::App& app, LogsFlags& f) {
       "Examples:\n"
       "  pellucid logs server.log\n"
       "  pellucid logs server.log --follow --expect kv-cache-dtype=bfloat16\n"
-      "Exit status: 0 sound, 1 a crash, a contradiction or an unmet expectation, 2 unreadable.");
+      "Exit status: 0 sound, 1 a crash, a contradiction, an unmet expectation or no engine\n"
+      "recognised, 2 unreadable.");
   return logs;
 }
 

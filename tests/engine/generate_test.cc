@@ -162,7 +162,7 @@ TEST(EngineOptions, EachIsCheckedByName) {
       {"sequences_max", [](engine::EngineOptions& o) { o.sequences_max = 0; }},
       {"kv_tokens_max", [](engine::EngineOptions& o) { o.kv_tokens_max = 0; }},
       {"chunk_tokens", [](engine::EngineOptions& o) { o.chunk_tokens = 0; }},
-      {"id_limit", [](engine::EngineOptions& o) { o.id_limit = 1345; }},
+      {"ids of the tokenizer", [](engine::EngineOptions& o) { o.id_limit = 1345; }},
       {"operator table", [](engine::EngineOptions& o) { o.ops = "fastest"; }},
   };
   for (const auto& c : cases) {
