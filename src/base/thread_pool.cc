@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -25,19 +26,24 @@ void relax() {
 #endif
 }
 
+[[noreturn]] void pin_failed(int error) {
+  throw std::system_error(error, std::generic_category(), "pinning");
+}
+
+/// Throws std::system_error when the system refuses: a wish to pin is not dropped.
 void pin_to_allowed_cpu(pthread_t thread, int index) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) pin_failed(errno);
   const int count = CPU_COUNT(&allowed);
-  if (count == 0) return;
   int wanted = index % count;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed) || wanted-- > 0) continue;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
-    pthread_setaffinity_np(thread, sizeof(one), &one);
+    const int error = pthread_setaffinity_np(thread, sizeof(one), &one);
+    if (error != 0) pin_failed(error);
     return;
   }
 }
@@ -153,7 +159,7 @@ Expected<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads, bool pin) 
   } catch (const std::system_error& error) {
     return fail({.kind = ErrorKind::kLimit,
                  .rule = "threads",
-                 .object = std::to_string(threads) + " threads",
+                 .object = std::to_string(threads) + (pin ? " pinned threads" : " threads"),
                  .found = error.code().message(),
                  .expected = "threads that the system grants",
                  .source = "engine.threads",
